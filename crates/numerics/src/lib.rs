@@ -1,0 +1,12 @@
+//! Certified numerics: every result is an enclosure that provably holds the exact value.
+//!
+//! What it is: directed rounding, intervals, special functions, quadrature and root finding on which
+//! a privacy claim may rest. What it never does: return a point estimate as if it were a bound, or
+//! draw a random number.
+
+mod bounds;
+mod enclosure;
+pub mod rounding;
+
+pub use bounds::Bounds;
+pub use enclosure::Enclosure;
