@@ -1,1 +1,44 @@
-//! placeholder
+//! Exact noise: distributions that bound their own density and tails, and draws that follow them to the last bit.
+//!
+//! What it is: the random part of every release. What it never does: see a private value before its noise is drawn, use `f64` to decide
+//! a probability, or continue without entropy.
+//!
+//! One trait carries the design: a [`Noise`] bounds its density and tails at any precision, and generic code makes the rest of it. The proof of
+//! exactness is in `docs/noise.md`; it is short.
+
+mod bernoulli;
+mod discrete_gaussian;
+mod discrete_laplace;
+mod fill;
+mod gaussian;
+mod generalized_gaussian;
+mod integer_noise;
+mod integer_part;
+mod laplace;
+mod lattice;
+mod lazy_uniform;
+mod noise;
+mod parameter;
+pub mod random_scale;
+pub mod randomness;
+mod sampler;
+mod staircase;
+mod strips;
+mod truncated;
+
+pub use bernoulli::{Bernoulli, Probability};
+pub use discrete_gaussian::DiscreteGaussian;
+pub use discrete_laplace::DiscreteLaplace;
+pub use fill::{fill, fill_with_threads};
+pub use gaussian::Gaussian;
+pub use generalized_gaussian::GeneralizedGaussian;
+pub use integer_noise::{IntegerNoise, Spread};
+pub use laplace::Laplace;
+pub use lattice::{LARGEST_VALUE, Lattice};
+pub use noise::Noise;
+pub use parameter::NoiseError;
+pub use random_scale::RandomScaleLaplace;
+pub use sampler::{LARGEST_DRAW, Sampler};
+pub use staircase::Staircase;
+pub use strips::Strips;
+pub use truncated::Truncated;

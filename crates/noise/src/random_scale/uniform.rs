@@ -1,0 +1,78 @@
+//! An inverse scale that is uniform on an interval.
+
+use crate::parameter::require;
+use crate::NoiseError;
+use reticent_numerics::Enclosure;
+
+/// `T` uniform on `[lower, upper]`.
+///
+/// With `h = (upper - lower) x`: `E[exp(-x T)] = exp(-lower x) m_0(h)` and `E[T exp(-x T)] = exp(-lower x) (lower m_0(h) + (upper - lower) m_1(h))`, where
+/// `m_j(h) = ∫_0^1 s^j exp(-h s) ds`.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct UniformScale {
+    lower: f64,
+    upper: f64,
+}
+
+impl UniformScale {
+    /// The ends of the interval.
+    ///
+    /// # Errors
+    /// Unless `0 <= lower < upper <= 1e150`, with an upper end of at least 1e-150.
+    pub fn new(lower: f64, upper: f64) -> Result<Self, NoiseError> {
+        require((1e-150..=1e150).contains(&upper), "upper", upper, "a number from 1e-150 to 1e150")?;
+        require(lower >= 0.0 && lower < upper, "lower", lower, "at least 0 and below `upper`")?;
+        Ok(UniformScale { lower, upper })
+    }
+
+    fn width<E: Enclosure>(&self, like: &E) -> E {
+        like.exactly(self.upper) - like.exactly(self.lower)
+    }
+
+    pub(super) fn transform<E: Enclosure>(&self, x: &E) -> E {
+        let h = self.width(x) * x.clone();
+        (-(x.exactly(self.lower) * x.clone())).exp() * exponential_moment(0, &h)
+    }
+
+    pub(super) fn tilted_mean<E: Enclosure>(&self, x: &E) -> E {
+        let width = self.width(x);
+        let h = width.clone() * x.clone();
+        let mean = x.exactly(self.lower) * exponential_moment(0, &h) + width * exponential_moment(1, &h);
+        (-(x.exactly(self.lower) * x.clone())).exp() * mean
+    }
+}
+
+/// `m_j(h) = ∫_0^1 s^j exp(-h s) ds` for `j` of 0 or 1 and `h >= 0`.
+fn exponential_moment<E: Enclosure>(j: u32, h: &E) -> E {
+    if h.bounds().lower() < 1.0 && h.bounds().upper() < 2.0 {
+        return exponential_moment_near_zero(j, h);
+    }
+    let one = h.exactly(1.0);
+    let decay = (-h.clone()).exp();
+    if j == 0 {
+        (one - decay) / h.clone()
+    } else {
+        // For h >= 1 the numerator is at least 0.26: no cancellation to speak of.
+        (one.clone() - (one + h.clone()) * decay) / (h.clone() * h.clone())
+    }
+}
+
+/// The power series `sum_n (-h)^n / (n! (n + j + 1))` for `0 <= h <= 2`. From the third term on its terms decrease and alternate, so the
+/// error is at most the first one left out.
+fn exponential_moment_near_zero<E: Enclosure>(j: u32, h: &E) -> E {
+    let negligible = 2f64.powi(-(h.precision() as i32) - 4);
+    let mut sum = h.exactly(0.0);
+    let mut power = h.exactly(1.0);
+    let mut n = 0u32;
+    loop {
+        let term = power.clone() / h.exactly(f64::from(n + j + 1));
+        let size = term.bounds();
+        let size = size.upper().max(-size.lower());
+        if n >= 3 && size <= negligible || n > 4000 {
+            return sum + h.exactly(0.0).hull(term);
+        }
+        sum = sum + term;
+        n += 1;
+        power = power * -h.clone() / h.exactly(f64::from(n));
+    }
+}

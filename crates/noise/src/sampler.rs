@@ -1,0 +1,392 @@
+//! Exact draws: the ideal real draw, rounded to a public lattice.
+//!
+//! A draw takes 64 random bits: 8 choose a column of the [cover](crate::strips), one the sign, 11 begin
+//! a height and 44 a position. In all but a few of a hundred cases that decides everything: the height is so low
+//! that the point lies under the density wherever it is in its strip, and the whole range of positions that
+//! the 44 bits leave open rounds to the same lattice point.
+//!
+//! Otherwise more is learned, never assumed:
+//! 1. The height gets 53 more bits and is compared with certified bounds on the density, in `f64`.
+//! 2. If the bounds overlap (about once in `2^50` such comparisons), height and position get more bits and the
+//!    density is bounded at a precision that grows until they do not.
+//! 3. If the position's range straddles a rounding boundary, it gets more bits until it does not.
+//!
+//! Height and position are thus real numbers of which a finite prefix happens to be known; every
+//! decision holds for all their continuations. The result has exactly the probability of its cell.
+//!
+//! Nothing here sees a private value, so neither the time nor the number of bits can depend on one.
+
+use crate::lattice::Lattice;
+use crate::lazy_uniform::{LazyUniform, dyadic};
+use crate::noise::Noise;
+use crate::parameter::positive;
+use crate::randomness::{RandomBits, RandomnessError};
+use crate::strips::{COLUMN_BITS, COLUMNS, HEIGHT_BITS, POSITION_BITS, Strip, Strips};
+use crate::NoiseError;
+use dashu_base::BitTest;
+use dashu_int::UBig;
+use reticent_numerics::{Big, Bounds, Enclosure};
+use std::cmp::Ordering;
+use std::sync::Arc;
+
+/// Where a draw saturates: see [`Sampler::draw`].
+pub const LARGEST_DRAW: i128 = 1 << 126;
+
+/// The bits of the first comparison at higher precision.
+const FIRST_PRECISION: u32 = 128;
+
+/// Draws of `scale * X`, rounded to a lattice, where `X` follows a [`Noise`].
+#[derive(Clone, Debug)]
+pub struct Sampler<N> {
+    noise: N,
+    scale: f64,
+    lattice: Lattice,
+    strips: Arc<Strips>,
+    /// `scale = mantissa * 2^(some exponent)`, with an odd or at least 53-bit integer.
+    mantissa: u64,
+    /// A position of `z` units is `z * mantissa / 2^shift` lattice steps.
+    shift: i32,
+}
+
+impl<N: Noise> Sampler<N> {
+    /// A sampler of `scale * X` on `lattice`.
+    ///
+    /// # Errors
+    /// If the scale is not a number from 1e-150 to 1e150, or the lattice is finer than `2^-44` or coarser than
+    /// `2^60` times the magnitude of the noise.
+    pub fn new(noise: N, scale: f64, lattice: Lattice) -> Result<Self, NoiseError> {
+        positive("scale", scale)?;
+        let strips = noise.strips()?;
+        let (mantissa, exponent) = integer_parts(scale);
+        let shift = lattice.exponent() - exponent - strips.unit();
+        lattice.require_fit(scale * noise.magnitude())?;
+        Ok(Sampler { noise, scale, lattice, strips, mantissa, shift })
+    }
+
+    /// The distribution, before scaling.
+    pub fn noise(&self) -> &N {
+        &self.noise
+    }
+
+    /// The factor by which the distribution is scaled; the privacy cost is computed from this value.
+    pub fn scale(&self) -> f64 {
+        self.scale
+    }
+
+    /// The lattice that draws are rounded to.
+    pub fn lattice(&self) -> Lattice {
+        self.lattice
+    }
+
+    /// The share of tries that give a draw.
+    pub fn acceptance(&self) -> f64 {
+        self.strips.acceptance(&self.noise)
+    }
+
+    /// One draw, in lattice steps: `round(scale * X / spacing)`.
+    ///
+    /// Draws beyond [`LARGEST_DRAW`] are returned as that. [`Lattice::add`] keeps the sum with a value well
+    /// inside, so that this is a rule about the released sum, which is post-processing.
+    ///
+    /// # Errors
+    /// If random bits cannot be had.
+    #[inline]
+    pub fn draw<R: RandomBits + ?Sized>(&self, random: &mut R) -> Result<i128, RandomnessError> {
+        let word = random.next_u64()?;
+        let point = Point::from_word(word);
+        let strip = &self.strips.first_level()[point.column];
+        if point.height < u64::from(strip.accept)
+            && let Some(steps) = self.round_at_once(strip, point.position)
+        {
+            return Ok(point.signed(steps));
+        }
+        self.draw_with_care(point, random)
+    }
+
+    /// The lattice point of a position, if its first bits decide it.
+    #[inline]
+    fn round_at_once(&self, strip: &Strip, position: u64) -> Option<u128> {
+        let shift = self.shift - strip.exponent as i32;
+        if !(1..=126).contains(&shift) {
+            return None;
+        }
+        let (low, high) = strip.position(position);
+        let half = 1u128 << (shift - 1);
+        let mantissa = u128::from(self.mantissa);
+        let least = (u128::from(low) * mantissa + half) >> shift;
+        let most = (u128::from(high) * mantissa - 1 + half) >> shift;
+        (least == most).then_some(least)
+    }
+
+    /// The general case: any column, any height, any position.
+    #[cold]
+    #[inline(never)]
+    fn draw_with_care<R: RandomBits + ?Sized>(&self, first: Point, random: &mut R) -> Result<i128, RandomnessError> {
+        let mut point = first;
+        let mut level = 0;
+        loop {
+            if point.column == COLUMNS - 1 {
+                level += 1;
+                if level == self.strips.levels() {
+                    if let Some(steps) = self.draw_tail(LazyUniform::unknown(), random)? {
+                        return Ok(point.signed(steps));
+                    }
+                    level = 0;
+                }
+            } else {
+                let strip = *self.strips.strip(level, point.column);
+                let mut position = LazyUniform::from_prefix(point.position, POSITION_BITS as usize);
+                if self.lies_under_density(&strip, level, &point, &mut position, random)? {
+                    let steps = match self.round_at_once(&strip, point.position) {
+                        Some(steps) => steps,
+                        None => self.round(&strip, position, random)?,
+                    };
+                    return Ok(point.signed(steps));
+                }
+                level = 0;
+            }
+            point = Point::from_word(random.next_u64()?);
+        }
+    }
+
+    /// Whether the point lies under the density: `height * area < density(x) * width`, for the real
+    /// numbers `height` and `x` of which `point` has the first bits.
+    fn lies_under_density<R: RandomBits + ?Sized>(
+        &self,
+        strip: &Strip,
+        level: usize,
+        point: &Point,
+        position: &mut LazyUniform,
+        random: &mut R,
+    ) -> Result<bool, RandomnessError> {
+        if point.height < u64::from(strip.accept) {
+            return Ok(true);
+        }
+        // The height's first 64 bits.
+        let more = random.next_u64()?;
+        let height = point.height << (64 - HEIGHT_BITS) | more >> HEIGHT_BITS;
+        let unit = self.strips.unit() + strip.exponent as i32;
+        let area = self.strips.area_at(level);
+        let height_bounds = between_integers(height, height.checked_add(1)).times_power_of_two(-64);
+        let level_of = |x: Bounds| {
+            self.noise.density_bounds(x) * between_integers(strip.width, Some(strip.width)).times_power_of_two(unit)
+                / Bounds::exact(area)
+        };
+        let (low, high) = strip.position(point.position);
+        let x = between_integers(low, Some(high)).times_power_of_two(unit);
+        // The density does not increase: its least value is at the far end.
+        if height_bounds.upper() < level_of(Bounds::exact(x.upper())).lower() {
+            return Ok(true);
+        }
+        if height_bounds.lower() > level_of(Bounds::exact(x.lower())).upper() {
+            return Ok(false);
+        }
+        let mut height = LazyUniform::from_prefix(height, 64);
+        self.decide_density(strip, area, &mut height, position, random)
+    }
+
+    /// The comparison of [`Sampler::lies_under_density`] at growing precision.
+    fn decide_density<R: RandomBits + ?Sized>(
+        &self,
+        strip: &Strip,
+        area: f64,
+        height: &mut LazyUniform,
+        position: &mut LazyUniform,
+        random: &mut R,
+    ) -> Result<bool, RandomnessError> {
+        let unit = self.strips.unit() + strip.exponent as i32;
+        let mut precision = FIRST_PRECISION;
+        loop {
+            height.know(precision as usize, random)?;
+            position.know(precision as usize, random)?;
+            let level_of = |end: &UBig| {
+                // start + width * digits / 2^count
+                let x = (UBig::from(strip.start) << position.count()) + UBig::from(strip.width) * end;
+                let x = dyadic(&x, unit - position.count() as i32, precision);
+                let width = dyadic(&UBig::from(strip.width), unit, precision);
+                self.noise.density(&x) * width / x.exactly(area)
+            };
+            let (height_low, height_high) = height.ends(precision);
+            if height_high.compare(&level_of(&(position.digits() + UBig::ONE))) == Some(Ordering::Less) {
+                return Ok(true);
+            }
+            if height_low.compare(&level_of(position.digits())) == Some(Ordering::Greater) {
+                return Ok(false);
+            }
+            precision *= 2;
+        }
+    }
+
+    /// The lattice point nearest to a position, drawing bits of it until it is certain.
+    fn round<R: RandomBits + ?Sized>(
+        &self,
+        strip: &Strip,
+        mut position: LazyUniform,
+        random: &mut R,
+    ) -> Result<u128, RandomnessError> {
+        let shift = self.shift - strip.exponent as i32;
+        let mantissa = UBig::from(self.mantissa);
+        loop {
+            let count = position.count();
+            let low = (UBig::from(strip.start) << count) + UBig::from(strip.width) * position.digits();
+            let high = &low + UBig::from(strip.width);
+            // In units of 2^-count of a table unit times the mantissa; the number is in [low, high).
+            let least = nearest(low * &mantissa, shift + count as i32);
+            let most = nearest(high * &mantissa - UBig::ONE, shift + count as i32);
+            if least == most {
+                return Ok(least);
+            }
+            position.know(count + 1, random)?;
+        }
+    }
+
+    /// A draw from beyond the last level, by inverting the tail function.
+    ///
+    /// The column's area is `A`, and `V = A U` is uniform on it. With `S` the tail function, a `V` of at least `S(x_last)`
+    /// is not under the density and is rejected; any other is `S(X)` for an `X` beyond `x_last`, and `X` rounds
+    /// to `j` exactly when `S((j + 1/2) s) <= V < S((j - 1/2) s)`, `s` being the lattice's spacing over the scale.
+    fn draw_tail<R: RandomBits + ?Sized>(
+        &self,
+        mut uniform: LazyUniform,
+        random: &mut R,
+    ) -> Result<Option<u128>, RandomnessError> {
+        let start = TailPoint::Edge(self.strips.tail_start());
+        if !self.below_tail(&start, &mut uniform, random)? {
+            return Ok(None);
+        }
+        // The least j that X may round to: its upper boundary lies beyond the edge.
+        let edge = UBig::from(self.strips.tail_start()) * UBig::from(self.mantissa);
+        let mut beyond = nearest(edge, self.shift);
+        let mut step = 1u128;
+        // Invariant: V < S((beyond - 1/2) s), or `beyond` is the first candidate.
+        let mut upper = loop {
+            let candidate = beyond + step;
+            if candidate >= LARGEST_DRAW as u128 {
+                return Ok(Some(LARGEST_DRAW as u128));
+            }
+            if !self.below_tail(&TailPoint::AboveStep(candidate), &mut uniform, random)? {
+                break candidate;
+            }
+            beyond = candidate;
+            step *= 2;
+        };
+        // V >= S((upper + 1/2) s): the answer is at most `upper`, and at least `beyond`.
+        while beyond < upper {
+            let middle = beyond + (upper - beyond) / 2;
+            if self.below_tail(&TailPoint::AboveStep(middle), &mut uniform, random)? {
+                beyond = middle + 1;
+            } else {
+                upper = middle;
+            }
+        }
+        Ok(Some(upper))
+    }
+
+    /// Whether `V = A U` lies below the tail function at a point.
+    fn below_tail<R: RandomBits + ?Sized>(
+        &self,
+        point: &TailPoint,
+        uniform: &mut LazyUniform,
+        random: &mut R,
+    ) -> Result<bool, RandomnessError> {
+        let area = self.strips.area_at(self.strips.levels() - 1);
+        let mut precision = FIRST_PRECISION;
+        uniform.know(FIRST_PRECISION as usize, random)?;
+        let quick = uniform.bounds() * Bounds::exact(area);
+        if let Some(order) = quick.compare(&self.noise.tail_bounds(self.tail_point(point, &Bounds::ONE))) {
+            return Ok(order == Ordering::Less);
+        }
+        loop {
+            uniform.know(precision as usize, random)?;
+            let (low, high) = uniform.ends(precision);
+            let area = low.exactly(area);
+            let tail = self.noise.tail(&self.tail_point(point, &low));
+            // The number is below the upper end of its cell, never equal to it.
+            if matches!((high * area.clone()).compare(&tail), Some(Ordering::Less | Ordering::Equal)) {
+                return Ok(true);
+            }
+            if matches!((low * area).compare(&tail), Some(Ordering::Greater | Ordering::Equal)) {
+                return Ok(false);
+            }
+            precision *= 2;
+        }
+    }
+
+    /// A point of the tail, before scaling.
+    fn tail_point<E: Enclosure>(&self, point: &TailPoint, like: &E) -> E {
+        match *point {
+            TailPoint::Edge(edge) => like.integer(edge as i128).times_power_of_two(self.strips.unit()),
+            TailPoint::AboveStep(step) => {
+                let boundary = (like.integer(step as i128) + like.exactly(0.5)).times_power_of_two(self.lattice.exponent());
+                boundary / like.exactly(self.scale)
+            }
+        }
+    }
+}
+
+/// Where the tail function is evaluated.
+enum TailPoint {
+    /// The end of the table, in its units.
+    Edge(u128),
+    /// The boundary between a lattice point and the next.
+    AboveStep(u128),
+}
+
+/// What the 64 bits of a draw say.
+#[derive(Clone, Copy, Debug)]
+struct Point {
+    column: usize,
+    negative: bool,
+    height: u64,
+    position: u64,
+}
+
+impl Point {
+    #[inline(always)]
+    fn from_word(word: u64) -> Self {
+        Point {
+            column: (word & (COLUMNS as u64 - 1)) as usize,
+            negative: word >> COLUMN_BITS & 1 == 1,
+            height: word >> (COLUMN_BITS + 1) & ((1 << HEIGHT_BITS) - 1),
+            position: word >> (64 - POSITION_BITS),
+        }
+    }
+
+    #[inline(always)]
+    fn signed(&self, steps: u128) -> i128 {
+        let magnitude = steps.min(LARGEST_DRAW as u128) as i128;
+        if self.negative { -magnitude } else { magnitude }
+    }
+}
+
+impl Strip {
+    /// Bounds on `start + width * (position + [0, 1)) / 2^POSITION_BITS`, the upper one not attained.
+    #[inline(always)]
+    fn position(&self, position: u64) -> (u64, u64) {
+        let low = self.start + (u128::from(self.width) * u128::from(position) >> POSITION_BITS) as u64;
+        // The fraction that the shift dropped, and the width of the cell.
+        (low, low + (self.width >> POSITION_BITS) + 2)
+    }
+}
+
+/// `round(number / 2^shift)`, halves up; saturating.
+fn nearest(number: UBig, shift: i32) -> u128 {
+    let rounded = if shift <= 0 { number << (-shift) as usize } else { ((number >> (shift - 1) as usize) + UBig::ONE) >> 1 };
+    if rounded.bit_len() > 126 { LARGEST_DRAW as u128 } else { u128::try_from(rounded).unwrap_or(LARGEST_DRAW as u128) }
+}
+
+/// The interval between two integers, as `f64` rounded outward; no upper one stands for `2^64`.
+fn between_integers(low: u64, high: Option<u64>) -> Bounds {
+    let down = |n: u64| if n >> 53 == 0 { n as f64 } else { (n as f64).next_down() };
+    let up = |n: u64| if n >> 53 == 0 { n as f64 } else { (n as f64).next_up() };
+    Bounds::new(down(low), high.map_or(18_446_744_073_709_551_616.0, up))
+}
+
+/// A positive `f64` as an integer times a power of two.
+pub(crate) fn integer_parts(value: f64) -> (u64, i32) {
+    let bits = value.to_bits();
+    let (exponent, fraction) = ((bits >> 52 & 0x7ff) as i32, bits & ((1 << 52) - 1));
+    let (mantissa, exponent) = if exponent == 0 { (fraction, -1074) } else { (fraction | 1 << 52, exponent - 1075) };
+    let zeros = mantissa.trailing_zeros();
+    (mantissa >> zeros, exponent + zeros as i32)
+}

@@ -1,0 +1,150 @@
+//! Noise conditioned on the answer staying inside public bounds.
+
+use crate::bernoulli::{Bernoulli, Probability};
+use crate::noise::Noise;
+use crate::randomness::{RandomBits, RandomnessError};
+use crate::sampler::Sampler;
+use crate::NoiseError;
+use reticent_numerics::Enclosure;
+
+/// Releases `value + noise`, given that it lies between two public lattice points.
+///
+/// # Distribution
+/// With `s` the lattice's spacing over the scale and `C(j)` the probability of the cell of `j` steps, `[(j - 1/2) s, (j + 1/2) s)`: the output `y` in
+/// `lower..=upper` has probability `C(y - value) / Z(value)`, where `Z(value)` is the sum over that range. It is the ideal
+/// truncated draw on `[lower - 1/2, upper + 1/2]` steps, rounded to the lattice; so a guarantee proved for a range that is one step
+/// wider holds for it.
+///
+/// # Method
+/// Drawing until the sum falls inside would be right but slow for a value near a bound, and time would tell where the value is. So each
+/// try is also subject to a coin that succeeds with probability `Z_min / Z(value)`, `Z_min` being the least `Z`, attained at the
+/// bounds. A try then succeeds with probability `Z_min` whatever the value: neither the number of tries nor the
+/// number of random bits depends on it (but for comparisons that 64 bits leave open, about once in `2^40`). Two ways to
+/// make a try are offered by arithmetic, the public parameters decide which is quicker: noise from the whole line that must fall inside, or a uniform
+/// point of the range that must pass a coin of probability `C(y - value) / C(0)`.
+///
+/// The coins' probabilities are computed from the value; see GUARANTEES.md on what that means for timing.
+#[derive(Clone, Debug)]
+pub struct Truncated<N> {
+    sampler: Sampler<N>,
+    lower: i128,
+    upper: i128,
+    from_the_line: bool,
+}
+
+/// The widest range, in steps.
+const WIDEST: i128 = 1 << 100;
+
+impl<N: Noise> Truncated<N> {
+    /// Noise of the sampler's distribution, on `lower..=upper` lattice steps.
+    ///
+    /// # Errors
+    /// If the bounds are in the wrong order, the same, or more than `2^100` steps from zero.
+    pub fn new(sampler: Sampler<N>, lower: i128, upper: i128) -> Result<Self, NoiseError> {
+        if !(lower < upper && lower >= -WIDEST && upper <= WIDEST) {
+            let accepted = "above the lower bound, both within 2^100 lattice steps of zero";
+            return Err(NoiseError::Parameter { name: "upper bound", value: sampler.lattice().value(upper), accepted });
+        }
+        let mut truncated = Truncated { sampler, lower, upper, from_the_line: true };
+        // A try succeeds with probability Z_min from the line, and Z_min / (cells * C(0)) from the range.
+        let cells = (upper - lower + 1) as f64;
+        let line = truncated.mass_of_line().estimate();
+        truncated.from_the_line = line <= cells * truncated.cell(0, &reticent_numerics::Bounds::ONE).estimate();
+        Ok(truncated)
+    }
+
+    /// The least output, in steps.
+    pub fn lower(&self) -> i128 {
+        self.lower
+    }
+
+    /// The greatest output, in steps.
+    pub fn upper(&self) -> i128 {
+        self.upper
+    }
+
+    fn mass_of_line(&self) -> reticent_numerics::Bounds {
+        self.sampler.noise().mass(&reticent_numerics::Bounds::ONE)
+    }
+
+    /// One release of a value in steps; a value outside the bounds is moved to the nearer one first.
+    ///
+    /// # Errors
+    /// If random bits cannot be had.
+    pub fn release<R: RandomBits + ?Sized>(&self, value: i128, random: &mut R) -> Result<i128, RandomnessError> {
+        let value = value.clamp(self.lower, self.upper);
+        let balance = Bernoulli::new(Balance { truncated: self, value });
+        loop {
+            let (output, inside) = if self.from_the_line {
+                let output = value + self.sampler.draw(random)?;
+                (output, self.lower <= output && output <= self.upper)
+            } else {
+                let output = self.lower + uniform_below((self.upper - self.lower + 1) as u128, random)? as i128;
+                let cell = CellRatio { truncated: self, steps: (output - value).unsigned_abs() };
+                (output, Bernoulli::new(cell).draw(random)?)
+            };
+            // Both coins are tossed in every try.
+            let balanced = balance.draw(random)?;
+            if inside & balanced {
+                return Ok(output);
+            }
+        }
+    }
+
+    /// `c P[X > (steps + 1/2) s]`.
+    fn tail_above<E: Enclosure>(&self, steps: u128, like: &E) -> E {
+        let boundary = (like.integer(steps as i128) + like.exactly(0.5)).times_power_of_two(self.sampler.lattice().exponent());
+        self.sampler.noise().tail(&(boundary / like.exactly(self.sampler.scale())))
+    }
+
+    /// `c C(steps)`.
+    fn cell<E: Enclosure>(&self, steps: u128, like: &E) -> E {
+        let above = self.tail_above(steps, like);
+        match steps.checked_sub(1) {
+            Some(fewer) => self.tail_above(fewer, like) - above,
+            None => self.sampler.noise().mass(like) - above.times_power_of_two(1),
+        }
+    }
+
+    /// `c Z(value)`: everything but the two tails.
+    fn inside<E: Enclosure>(&self, value: i128, like: &E) -> E {
+        let above = self.tail_above((self.upper - value) as u128, like);
+        let below = self.tail_above((value - self.lower) as u128, like);
+        self.sampler.noise().mass(like) - above - below
+    }
+}
+
+/// `Z_min / Z(value)`.
+struct Balance<'a, N> {
+    truncated: &'a Truncated<N>,
+    value: i128,
+}
+
+impl<N: Noise> Probability for Balance<'_, N> {
+    fn enclose<E: Enclosure>(&self, like: &E) -> E {
+        self.truncated.inside(self.truncated.lower, like) / self.truncated.inside(self.value, like)
+    }
+}
+
+/// `C(steps) / C(0)`.
+struct CellRatio<'a, N> {
+    truncated: &'a Truncated<N>,
+    steps: u128,
+}
+
+impl<N: Noise> Probability for CellRatio<'_, N> {
+    fn enclose<E: Enclosure>(&self, like: &E) -> E {
+        self.truncated.cell(self.steps, like) / self.truncated.cell(0, like)
+    }
+}
+
+/// A uniform integer below `limit`, by rejection of the surplus; `limit` is at most `2^102`.
+fn uniform_below<R: RandomBits + ?Sized>(limit: u128, random: &mut R) -> Result<u128, RandomnessError> {
+    let surplus = (u128::MAX % limit + 1) % limit;
+    loop {
+        let word = u128::from(random.next_u64()?) << 64 | u128::from(random.next_u64()?);
+        if word <= u128::MAX - surplus {
+            return Ok(word % limit);
+        }
+    }
+}
