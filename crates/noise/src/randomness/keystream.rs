@@ -12,6 +12,10 @@ use zeroize::Zeroize;
 use super::KEY_BYTES;
 
 /// Words in one buffer: 4 KiB.
+///
+/// Measured with AVX2, in nanoseconds for each word drawn: 6.5 with 128 words, 5.9 with 256, 5.6 with
+/// 512, 5.5 with 1024, 5.4 with 2048. Beyond 4 KiB little is gained, and the sampler's tables want the
+/// first-level cache too.
 pub(super) const BUFFER_WORDS: usize = 512;
 
 /// Blocks of 64 bytes in one buffer. A multiple of the parallel width of every backend of the cipher.
@@ -23,9 +27,10 @@ pub(super) const KEY_WORDS: usize = KEY_BYTES / 8;
 /// A stretch of ChaCha20 keystream (RFC 8439), read as little-endian words.
 ///
 /// `words[next..]` are unread; `words[..next]` are zero, so whoever reads this memory learns
-/// nothing about what was drawn. Dropping it zeroizes it.
+/// nothing about what was drawn. Dropping it zeroizes it. The words are on the heap, so that moving
+/// the owner leaves no copy behind; `next` is not, which spares each draw a dependent load.
 pub(super) struct Keystream {
-    words: [[u8; 8]; BUFFER_WORDS],
+    words: Box<[[u8; 8]; BUFFER_WORDS]>,
     next: usize,
 }
 
@@ -33,7 +38,7 @@ impl Keystream {
     /// No unread words.
     pub(super) fn empty() -> Self {
         Self {
-            words: [[0; 8]; BUFFER_WORDS],
+            words: Box::new([[0; 8]; BUFFER_WORDS]),
             next: BUFFER_WORDS,
         }
     }
@@ -85,7 +90,7 @@ impl Keystream {
 
     #[cfg(test)]
     pub(super) fn words(&self) -> &[[u8; 8]] {
-        &self.words
+        &*self.words
     }
 }
 

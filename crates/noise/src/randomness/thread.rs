@@ -5,7 +5,7 @@ use std::cell::Cell;
 use super::{RandomnessError, SecureRandom};
 
 thread_local! {
-    static RANDOM: Cell<Option<SecureRandom>> = const { Cell::new(None) };
+    static RANDOM: Cell<Option<Box<SecureRandom>>> = const { Cell::new(None) };
 }
 
 /// Lends `draw` the generator of the running thread, which is made at the first call.
@@ -23,7 +23,7 @@ where
     // A thread that is ending has no such slot any more; it gets a generator for this call.
     let mut random = match RANDOM.try_with(Cell::take) {
         Ok(Some(random)) => random,
-        Ok(None) | Err(_) => SecureRandom::new()?,
+        Ok(None) | Err(_) => Box::new(SecureRandom::new()?),
     };
     let drawn = draw(&mut random);
     let _ = RANDOM.try_with(|slot| slot.set(Some(random)));
