@@ -4,9 +4,11 @@
 //! a privacy claim may rest. What it never does: return a point estimate as if it were a bound, or
 //! draw a random number.
 
+mod big;
 mod bounds;
 mod enclosure;
 pub mod rounding;
 
+pub use big::Big;
 pub use bounds::Bounds;
 pub use enclosure::Enclosure;
