@@ -6,6 +6,7 @@
 
 mod bounds;
 mod enclosure;
+pub mod root;
 pub mod rounding;
 
 pub use bounds::Bounds;
