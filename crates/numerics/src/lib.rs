@@ -7,6 +7,7 @@
 mod big;
 mod bounds;
 mod enclosure;
+pub mod root;
 pub mod rounding;
 
 pub use big::Big;
