@@ -69,7 +69,7 @@ impl DiscreteGaussian {
         let sigma = like.exactly(self.sigma);
         let t = like.integer(n as i128) / sigma.clone();
         let root_two_pi = like.pi().times_power_of_two(1).sqrt();
-        let mut corrections = one.times_power_of_two(-1);
+        let mut corrections = one.clone().times_power_of_two(-1);
         // He_0 and He_1; each round of the loop steps the pair on by two.
         let (mut even, mut odd) = (one.clone(), t.clone());
         let inverse = one.clone() / sigma.clone();

@@ -25,7 +25,7 @@ use crate::strips::{COLUMN_BITS, COLUMNS, HEIGHT_BITS, POSITION_BITS, Strip, Str
 use crate::NoiseError;
 use dashu_base::BitTest;
 use dashu_int::UBig;
-use reticent_numerics::{Big, Bounds, Enclosure};
+use reticent_numerics::{Bounds, Enclosure};
 use std::cmp::Ordering;
 use std::sync::Arc;
 
