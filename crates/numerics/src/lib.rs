@@ -7,6 +7,8 @@
 mod bounds;
 mod enclosure;
 pub mod rounding;
+mod wide;
 
 pub use bounds::Bounds;
 pub use enclosure::Enclosure;
+pub use wide::Wide;
