@@ -9,6 +9,7 @@ mod bounds;
 mod enclosure;
 pub mod root;
 pub mod rounding;
+mod wide;
 
 pub use big::Big;
 pub use bounds::Bounds;
@@ -19,3 +20,4 @@ pub use enclosure::Enclosure;
 #[allow(missing_docs)] pub fn gamma<E: Enclosure>(x:&E)->E{ x.clone() }
 #[allow(missing_docs)] pub fn gamma_q(_a:Bounds,x:Bounds)->Bounds{ x }
 #[allow(missing_docs)] pub fn upper_regularized<E: Enclosure>(_a:&E,x:&E)->E{ x.clone() }
+pub use wide::Wide;
