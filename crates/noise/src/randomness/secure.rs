@@ -24,8 +24,8 @@ pub type SecureRandom = FastKeyErasure<OperatingSystem>;
 ///
 /// # Guarantees
 /// - *Forward secrecy.* The memory of a generator holds neither words already drawn nor anything
-///   from which they follow. Key and words are on the heap, so that moving the generator leaves no copy, and is
-///   zeroized when dropped.
+///   from which they follow. Key and unread words are on the heap, so that moving the generator
+///   leaves no copy of them, and are zeroized when it is dropped.
 /// - *Forks.* After a `fork` the child discards the words it inherited and draws a new key from the
 ///   entropy source before its first word; what a bare system call can evade is listed in `fork.rs`.
 /// - *Fail closed.* When a key is needed and the source fails, is short, or repeats itself, the
