@@ -50,7 +50,7 @@ impl EntropySource for OperatingSystem {
 ///
 /// # Errors
 /// When the source fails, delivers too little, or delivers what a working source would deliver with
-/// probability below `2^-52` ([`looks_random`], [`SeenKeys`]). `key` is zero then.
+/// probability below `2^-60` ([`looks_random`], [`SeenKeys`]). `key` is zero then.
 pub(super) fn draw_key(
     source: &mut impl EntropySource,
     key: &mut [u8; KEY_BYTES],

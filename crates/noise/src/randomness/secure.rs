@@ -17,15 +17,15 @@ pub type SecureRandom = FastKeyErasure<OperatingSystem>;
 /// # Construction
 /// A key `k_0` of 256 bits comes from the entropy source. A refill `i` computes 4096 bytes of the
 /// ChaCha20 keystream of `k_i` with nonce 0; the first 32 bytes become `k_(i+1)` and replace `k_i`,
-/// the other 508 words are handed out, and each is erased as it is. Whoever distinguishes the
-/// words from uniform ones distinguishes ChaCha20 from a random function, with an advantage that
-/// grows by one such distinguishing for each refill. No key is used for more than 64 blocks, far
-/// from the `2^32` at which the block counter of RFC 8439 would repeat.
+/// the other 508 words are handed out, and each is erased as it is. Telling the words of `n` refills
+/// from uniform ones is, by a hybrid argument over the keys, at most `n` times as easy as telling one
+/// ChaCha20 keystream from a random one. No key is used for more than 64 blocks, far from the `2^32` at
+/// which the block counter of RFC 8439 would repeat.
 ///
 /// # Guarantees
 /// - *Forward secrecy.* The memory of a generator holds neither words already drawn nor anything
-///   from which they follow. Key and words are on the heap, so that moving the generator leaves no copy, and is
-///   zeroized when dropped.
+///   from which they follow. Key and unread words are on the heap, so that moving the generator
+///   leaves no copy of them, and are zeroized when it is dropped.
 /// - *Forks.* After a `fork` the child discards the words it inherited and draws a new key from the
 ///   entropy source before its first word; what a bare system call can evade is listed in `fork.rs`.
 /// - *Fail closed.* When a key is needed and the source fails, is short, or repeats itself, the
