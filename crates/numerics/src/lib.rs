@@ -6,8 +6,10 @@
 
 mod bounds;
 mod enclosure;
+mod jet;
 pub mod root;
 pub mod rounding;
 
 pub use bounds::Bounds;
 pub use enclosure::Enclosure;
+pub use jet::Jet;
