@@ -7,6 +7,7 @@
 mod big;
 mod bounds;
 mod enclosure;
+mod jet;
 pub mod root;
 pub mod rounding;
 mod wide;
@@ -21,3 +22,4 @@ pub use enclosure::Enclosure;
 #[allow(missing_docs)] pub fn gamma_q(_a:Bounds,x:Bounds)->Bounds{ x }
 #[allow(missing_docs)] pub fn upper_regularized<E: Enclosure>(_a:&E,x:&E)->E{ x.clone() }
 pub use wide::Wide;
+pub use jet::Jet;
