@@ -42,7 +42,7 @@ pub struct Sampler<N> {
     scale: f64,
     lattice: Lattice,
     strips: Arc<Strips>,
-    /// `scale = mantissa * 2^(some exponent)`, with an odd or at least 53-bit integer.
+    /// The scale's digits, shifted up until the highest of 64 bits is set.
     mantissa: u64,
     /// A position of `z` units is `z * mantissa / 2^shift` lattice steps.
     shift: i32,
@@ -57,10 +57,11 @@ impl<N: Noise> Sampler<N> {
     pub fn new(noise: N, scale: f64, lattice: Lattice) -> Result<Self, NoiseError> {
         positive("scale", scale)?;
         let strips = noise.strips()?;
-        let (mantissa, exponent) = integer_parts(scale);
-        let shift = lattice.exponent() - exponent - strips.unit();
         lattice.require_fit(scale * noise.magnitude())?;
-        Ok(Sampler { noise, scale, lattice, strips, mantissa, shift })
+        let (digits, exponent) = integer_parts(scale);
+        let unused = digits.leading_zeros();
+        let shift = lattice.exponent() - exponent - strips.unit() + unused as i32;
+        Ok(Sampler { noise, scale, lattice, strips, mantissa: digits << unused, shift })
     }
 
     /// The distribution, before scaling.
@@ -98,24 +99,28 @@ impl<N: Noise> Sampler<N> {
         if point.height < u64::from(strip.accept)
             && let Some(steps) = self.round_at_once(strip, point.position)
         {
-            return Ok(point.signed(steps));
+            return Ok(point.signed(u128::from(steps)));
         }
         self.draw_with_care(point, random)
     }
 
     /// The lattice point of a position, if its first bits decide it.
+    ///
+    /// The position is a real number in `[z, z + slack)` units, and the answer `floor(z * mantissa / 2^shift + 1/2)`. As
+    /// `shift > 64`, the half is added to the upper word of the product; what the lower word and the slack
+    /// may still add to the upper word is less than `slack + 1`.
     #[inline]
-    fn round_at_once(&self, strip: &Strip, position: u64) -> Option<u128> {
-        let shift = self.shift - strip.exponent as i32;
-        if !(1..=126).contains(&shift) {
+    fn round_at_once(&self, strip: &Strip, position: u64) -> Option<u64> {
+        // Beyond 127 the product, below 2^123, is far less than half a step, and the answer 0 either way.
+        let shift = (self.shift - strip.exponent as i32).min(127);
+        if shift < 65 {
             return None;
         }
-        let (low, high) = strip.position(position);
-        let half = 1u128 << (shift - 1);
-        let mantissa = u128::from(self.mantissa);
-        let least = (u128::from(low) * mantissa + half) >> shift;
-        let most = (u128::from(high) * mantissa - 1 + half) >> shift;
-        (least == most).then_some(least)
+        let (z, slack) = strip.position(position);
+        let product = u128::from(z) * u128::from(self.mantissa);
+        let steps_and_rest = (product >> 64) as u64 + (1 << (shift - 65));
+        let rest = steps_and_rest & ((1 << (shift - 64)) - 1);
+        (rest + slack + 1 < 1 << (shift - 64)).then_some(steps_and_rest >> (shift - 64))
     }
 
     /// The general case: any column, any height, any position.
@@ -136,9 +141,9 @@ impl<N: Noise> Sampler<N> {
             } else {
                 let strip = *self.strips.strip(level, point.column);
                 let mut position = LazyUniform::from_prefix(point.position, POSITION_BITS as usize);
-                if self.lies_under_density(&strip, level, &point, &mut position, random)? {
+                if !strip.is_empty() && self.lies_under_density(&strip, level, &point, &mut position, random)? {
                     let steps = match self.round_at_once(&strip, point.position) {
-                        Some(steps) => steps,
+                        Some(steps) => u128::from(steps),
                         None => self.round(&strip, position, random)?,
                     };
                     return Ok(point.signed(steps));
@@ -172,8 +177,8 @@ impl<N: Noise> Sampler<N> {
             self.noise.density_bounds(x) * between_integers(strip.width, Some(strip.width)).times_power_of_two(unit)
                 / Bounds::exact(area)
         };
-        let (low, high) = strip.position(point.position);
-        let x = between_integers(low, Some(high)).times_power_of_two(unit);
+        let (low, slack) = strip.position(point.position);
+        let x = between_integers(low, Some(low + slack)).times_power_of_two(unit);
         // The density does not increase: its least value is at the far end.
         if height_bounds.upper() < level_of(Bounds::exact(x.upper())).lower() {
             return Ok(true);
@@ -354,18 +359,19 @@ impl Point {
 
     #[inline(always)]
     fn signed(&self, steps: u128) -> i128 {
-        let magnitude = steps.min(LARGEST_DRAW as u128) as i128;
+        // At most LARGEST_DRAW, as `nearest` sees to.
+        let magnitude = steps as i128;
         if self.negative { -magnitude } else { magnitude }
     }
 }
 
 impl Strip {
-    /// Bounds on `start + width * (position + [0, 1)) / 2^POSITION_BITS`, the upper one not attained.
+    /// `z` and `slack` such that `start + width * (position + [0, 1)) / 2^POSITION_BITS` lies in `[z, z + slack)`.
     #[inline(always)]
     fn position(&self, position: u64) -> (u64, u64) {
-        let low = self.start + (u128::from(self.width) * u128::from(position) >> POSITION_BITS) as u64;
+        let z = self.start + (u128::from(self.width) * u128::from(position) >> POSITION_BITS) as u64;
         // The fraction that the shift dropped, and the width of the cell.
-        (low, low + (self.width >> POSITION_BITS) + 2)
+        (z, (self.width >> POSITION_BITS) + 2)
     }
 }
 

@@ -55,8 +55,17 @@ pub(crate) struct Strip {
     pub(crate) exponent: u32,
 }
 
+impl Strip {
+    /// A column that no point under the density lies in: a level that reached the limit has some to spare.
+    const EMPTY: Strip = Strip { start: 0, width: 0, accept: 0, exponent: 0 };
+
+    pub(crate) fn is_empty(&self) -> bool {
+        self.width == 0
+    }
+}
+
 /// The last column of a level: never accepted on sight.
-const TAIL_COLUMN: Strip = Strip { start: 0, width: 0, accept: 0, exponent: 0 };
+const TAIL_COLUMN: Strip = Strip::EMPTY;
 
 /// The cover of one distribution, see the [module](self).
 #[derive(Clone, Debug)]
@@ -191,6 +200,10 @@ fn cover<N: Noise>(noise: &N, unit: i32, start: u128, area: f64, tail_share: f64
     let mut edge = start;
     let mut density = noise.density_bounds(position(edge));
     for _ in 0..COLUMNS - 1 {
+        if edge == EDGE_LIMIT {
+            columns.push(Strip::EMPTY);
+            continue;
+        }
         let exponent = surplus_bits(edge);
         // width * 2^unit * f(edge) <= area, rounded down at every step.
         let widest = div_down(area, mul_up(density.upper(), unit_size));
