@@ -274,7 +274,13 @@ impl Mul for Wide {
         let (hi, lo) = fast_two_sum(product, correction);
         let rounding = U * (lows.abs() + cross.abs() + crosses.abs() + correction.abs());
         let spread = self.hi.abs() * other.error + (other.hi.abs() + other.error) * self.error;
-        Wide::ball(hi, lo, (spread + rounding) * UPWARD + UNDERFLOW)
+        // Above 2^-900 a part of the product exceeds UNDERFLOW, and spares the slow subnormal addition.
+        let underflow = if product.abs() >= TWO_PRODUCT_IS_EXACT_ABOVE {
+            product.abs() * (U * U * U)
+        } else {
+            UNDERFLOW
+        };
+        Wide::ball(hi, lo, (spread + rounding + underflow) * UPWARD)
     }
 }
 
@@ -367,14 +373,15 @@ const ROOTS_OF_TWO: [(f64, f64); 32] = [
     (1.9571441241754002, 8.960767791036668e-17),
 ];
 
-/// `1/7!` down to `1/2!` as the nearest pairs.
-const INVERSE_FACTORIALS_7_TO_2: [(f64, f64); 6] = [
+/// `1/7!` down to `1/1!` as the nearest pairs.
+const INVERSE_FACTORIALS_7_TO_1: [(f64, f64); 7] = [
     (0.0001984126984126984, 1.7209558293420705e-22),
     (0.001388888888888889, -5.300543954373577e-20),
     (0.008333333333333333, 1.1564823173178714e-19),
     (0.041666666666666664, 2.3129646346357427e-18),
     (0.16666666666666666, 9.25185853854297e-18),
     (0.5, 0.0),
+    (1.0, 0.0),
 ];
 
 /// `1/13!` down to `1/8!`.
@@ -387,28 +394,43 @@ const INVERSE_FACTORIALS_13_TO_8: [f64; 6] = [
     2.48015873015873e-05,
 ];
 
-/// `exp(r) - 1` for a narrow ball with `|r| <= 0.0109` (a little over `ln(2)/64`), by its Taylor series.
+/// `exp(r) - 1` for `|r| <= 0.0109` (a little over `ln(2)/64`), with `r = 0` or `|r| >= 2^-600`, by its Taylor
+/// series in Horner form: `s_k = 1/k! + r s_{k+1}`, ending in `r s_1`.
 ///
+/// # Error
 /// The terms of degree 8 and more are `r^8/8! (1 + r/9 + r²/(9·10) + ...)`, of which the ones to degree 13
 /// are summed in `f64`. The rest is below `|r|^6 8!/14! 1.01 < 2^-59` of the leading one, the
-/// roundings (coefficients, products, sums, `r.lo`) below `2^-51` of it: together at most `2^-49`.
+/// roundings (coefficients, products, sums, `r.lo`) below `2^-51` of it: `s_8` is right to `2^-49`. On the way
+/// to `s_1` this is multiplied by `|r|/8 · |r|/7 ⋯ |r|/2`, less than `2^-60`, and vanishes beside `u²`.
+///
+/// The other `s_k` are pairs with `|s'| <= 4u|s|`. In a product of pairs, with the leading product exact, the
+/// two fused operations round by `2u²` and `6u²` of it and the product of the low parts, at most `4u²`, is
+/// left out: `13u²` with the terms of higher order. In the sum with `1/k!`, the two additions of low parts
+/// round by `4u²/k!` together, and the constant is right to `u²/k!`. As `|r| s_{k+1} <= 2^-7 s_k` (for
+/// `k >= 1`), each `s_k` is right to `6u²`, and `r s_1` to `13u² + 6u²`, less than `24u²`.
+#[inline]
 fn exp_m1_series(r: Wide) -> Wide {
+    let times_r = |(s, s_low): (f64, f64)| {
+        let (product, product_low) = two_product(r.hi, s);
+        (product, r.hi.mul_add(s_low, r.lo.mul_add(s, product_low)))
+    };
     let tail = INVERSE_FACTORIALS_13_TO_8
         .iter()
         .fold(0.0, |sum, c| r.hi.mul_add(sum, *c));
-    // The radius of r moves the tail by at most itself; it is added in full.
-    let tail = Wide {
-        hi: tail,
-        lo: 0.0,
-        error: tail * power_of_two(-49) + r.error,
-    };
-    let sum = INVERSE_FACTORIALS_7_TO_2
+    let s_1 = INVERSE_FACTORIALS_7_TO_1
         .iter()
-        .fold(tail, |sum, &(hi, lo)| r * sum + Wide::constant(hi, lo));
-    r * (Wide::ONE + r * sum)
+        .fold((tail, 0.0), |s, &(constant, constant_low)| {
+            let (product, product_low) = times_r(s);
+            let (sum, sum_low) = fast_two_sum(constant, product);
+            (sum, sum_low + (constant_low + product_low))
+        });
+    let (product, product_low) = times_r(s_1);
+    let (hi, lo) = fast_two_sum(product, product_low);
+    // The derivative is below exp(0.0109) < 1.02.
+    Wide::ball(hi, lo, (24.0 * U * U * hi.abs() + 1.02 * r.error) * UPWARD)
 }
 
-/// `(m, k)` with `exp(x) = m 2^k`, for a single point `|x| < 2000`; `m` lies between 0.98 and 2.
+/// `(m, k)` with `exp(x) = m 2^k`, for a single point `2^-600 <= |x| < 2000`; `m` lies between 0.98 and 2.
 ///
 /// With `j = round(32 x / ln 2)`, `x = j ln(2)/32 + r` and `exp(x) = 2^(j/32) exp(r)`.
 fn exp_scaled(x: Wide) -> (Wide, i32) {
@@ -429,32 +451,33 @@ fn reduced(x: Wide) -> (Wide, i32) {
         return (x, 0);
     }
     let [first, second, third] = LN_2_OVER_32;
-    // |j| < 2^17, so that the first product is exact; the second is an exact pair; the third, below
-    // 2^-80, rounds by 2^-133, and the constant is off by 2^-155 |j|.
-    let (hi, lo) = two_sum(x.hi, -j * first);
-    let (product, product_low) = two_product(j, second);
-    let third = Wide {
-        hi: -j * third,
-        lo: 0.0,
-        error: power_of_two(-131),
+    // |j| < 2^17, so that j `first` is exact; the next product is an exact pair. What is left over from
+    // the exact sums, `rest`, is below 2^-59, because |r| < 2^-6.5; it takes part in three roundings of at most
+    // 2^-112 each. j `third`, below 2^-80, rounds by 2^-133, and the constant is off by 2^-155 |j|.
+    let (head, head_low) = two_sum(x.hi, -j * first);
+    let (product, product_low) = two_product(-j, second);
+    let (middle, middle_low) = two_sum(product, x.lo);
+    let (hi, lo) = two_sum(head, middle);
+    let rest = lo + ((middle_low + head_low) + (product_low - j * third));
+    let (hi, lo) = fast_two_sum(hi, rest);
+    let r = Wide {
+        hi,
+        lo,
+        error: power_of_two(-110),
     };
-    let r = Wide { hi, lo, error: 0.0 } + Wide::exact(x.lo)
-        - Wide {
-            hi: product,
-            lo: product_low,
-            error: 0.0,
-        }
-        + third;
     (r, j as i32)
 }
 
-/// `ln(1 + d)` for `|d| <= 2^-18`: `d (1 - d/2 + d²/3)`, with a remainder of at most `|d|^4`. Accurate to
-/// the full precision where `|d| <= 2^-35`.
+/// `ln(1 + d) = d + c`, `c = -d²/2 + d³/3 - ...`, for `|d| <= 2^-18`; accurate to the full precision where
+/// `|d| <= 2^-35`.
+///
+/// The two terms of `c` are computed in `f64` at the midpoint, right to `2^-49` of them; the others are together
+/// at most `|d|^4`, and `|c'| <= 2|d|` carries over the radius of `d`.
 fn ln_1p_series(d: Wide) -> Wide {
-    let third = Wide::constant(0.3333333333333333, 1.850371707708594e-17);
-    let sum = d * (Wide::ONE - d * (Wide::exact(0.5) - d * third));
+    let correction = d.hi * d.hi * (d.hi / 3.0 - 0.5);
     let most = d.hi.abs() + d.error;
-    sum.widened(most * most * most * most * UPWARD + f64::from_bits(1))
+    let error = correction.abs() * power_of_two(-49) + most * most * most * most + 2.0 * most * d.error;
+    d + Wide::ball(correction, 0.0, error * UPWARD + f64::MIN_POSITIVE)
 }
 
 impl Enclosure for Wide {
@@ -488,6 +511,9 @@ impl Enclosure for Wide {
         if self.error > WIDE_RATIO || self.hi > 709.78 || self.hi < -720.0 {
             return Wide::from_bounds(self.bounds().exp());
         }
+        if self.hi.abs() < power_of_two(-600) {
+            return Wide::ONE + self.nearly_itself();
+        }
         let (mantissa, exponent) = exp_scaled(self.centre());
         let spread = mantissa.hi * self.error * (1.0 + 2.0 * WIDE_RATIO);
         let spread = if self.error == 0.0 { 0.0 } else { spread + UNDERFLOW };
@@ -504,9 +530,7 @@ impl Enclosure for Wide {
         if self.hi.abs() > 0.0108 {
             return self.exp() - Wide::ONE;
         }
-        // The derivative is below exp(0.0109) < 1.02; what the radius loses to underflow, the error
-        // of the series exceeds.
-        exp_m1_series(self.centre()).widened(1.02 * self.error)
+        exp_m1_series(self)
     }
 
     /// With `y = fl(ln(hi))`, `ln(x) = y + ln(1 + d)` where `d = x exp(-y) - 1` is at most `2^-43`.
@@ -668,7 +692,7 @@ mod tests {
         for (i, pair) in ROOTS_OF_TWO.into_iter().enumerate() {
             assert_constant(pair, Float::with_val(600, 2).pow(Float::with_val(600, i) / 32));
         }
-        for (i, pair) in INVERSE_FACTORIALS_7_TO_2.into_iter().enumerate() {
+        for (i, pair) in INVERSE_FACTORIALS_7_TO_1.into_iter().enumerate() {
             assert_constant(pair, Float::with_val(600, Float::factorial(7 - i as u32)).recip());
         }
         for (i, value) in INVERSE_FACTORIALS_13_TO_8.into_iter().enumerate() {
