@@ -7,6 +7,7 @@
 mod bounds;
 mod enclosure;
 mod jet;
+pub mod quadrature;
 pub mod root;
 pub mod rounding;
 
