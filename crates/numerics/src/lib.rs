@@ -10,7 +10,9 @@ mod jet;
 pub mod quadrature;
 pub mod root;
 pub mod rounding;
+mod wide;
 
 pub use bounds::Bounds;
 pub use enclosure::Enclosure;
 pub use jet::Jet;
+pub use wide::Wide;
