@@ -4,6 +4,7 @@
 //! a privacy claim may rest. What it never does: return a point estimate as if it were a bound, or
 //! draw a random number.
 
+mod big;
 mod bounds;
 mod enclosure;
 mod jet;
@@ -12,6 +13,7 @@ pub mod root;
 pub mod rounding;
 mod wide;
 
+pub use big::Big;
 pub use bounds::Bounds;
 pub use enclosure::Enclosure;
 pub use jet::Jet;
