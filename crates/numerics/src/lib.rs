@@ -8,6 +8,7 @@ mod big;
 mod bounds;
 mod enclosure;
 mod jet;
+pub mod quadrature;
 pub mod root;
 pub mod rounding;
 mod wide;
