@@ -8,7 +8,9 @@ mod big;
 mod bounds;
 mod enclosure;
 pub mod rounding;
+mod sum;
 
 pub use big::Big;
 pub use bounds::Bounds;
 pub use enclosure::Enclosure;
+pub use sum::{ExactSum, sum_bounds};
