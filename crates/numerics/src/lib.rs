@@ -12,6 +12,8 @@ pub mod quadrature;
 pub mod root;
 pub mod rounding;
 mod wide;
+mod log_sum;
+mod sum;
 
 pub use big::Big;
 pub use bounds::Bounds;
@@ -24,3 +26,5 @@ pub use enclosure::Enclosure;
 #[allow(missing_docs)] pub fn upper_regularized<E: Enclosure>(_a:&E,x:&E)->E{ x.clone() }
 pub use wide::Wide;
 pub use jet::Jet;
+pub use log_sum::{LogSum, exact_log, ln_add_exp, ln_one_minus_exp, ln_one_plus_exp, ln_sub_exp, ln_sum_exp};
+pub use sum::{ExactSum, sum_bounds};
