@@ -145,7 +145,8 @@ impl Range {
             None => None,
         };
         // One key is a relative step of at most 2^-52 (and an absolute one among the subnormals).
-        let resolution = (self.relative_tolerance * 2f64.powi(52)).clamp(1.0, 2f64.powi(62)) as u64;
+        // `max` takes a NaN to the finest resolution.
+        let resolution = (self.relative_tolerance * 2f64.powi(52)).max(1.0) as u64;
         Ok(Resolved { lower: key(lower), upper: key(upper), guess: guess.map(key), resolution })
     }
 }

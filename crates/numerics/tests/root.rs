@@ -270,6 +270,14 @@ fn a_tolerance_saves_calls_and_stays_proved() {
     }
 }
 
+#[test]
+fn a_tolerance_that_makes_no_sense_means_the_finest_or_the_coarsest() {
+    for tolerance in [f64::NAN, -1.0, 0.0, 1e-300] {
+        assert_eq!(least_where(|x| x >= 0.3, Range::between(0.1, 1.0).to_within(tolerance)), Ok(0.3));
+    }
+    assert_eq!(least_where(|x| x >= 0.3, Range::between(0.1, 1.0).to_within(f64::INFINITY)), Ok(1.0));
+}
+
 /// The tail of the Gaussian mechanism falls over hundreds of orders of magnitude: exp(-x^2/2) here.
 #[test]
 fn calibration_finds_the_least_scale_whose_figure_is_within_the_limit() {
