@@ -165,7 +165,9 @@ mod tests {
     #[test]
     fn an_event_survives_serialisation_and_names_its_mechanism() {
         let event = Event::RandomScaleLaplace {
-            inverse_scale: InverseScale::Combined { parts: vec![(2.0, InverseScale::Gamma { shape: 3.0, scale: 0.5 })] },
+            inverse_scale: InverseScale::Combined {
+                parts: vec![(2.0, InverseScale::Gamma { shape: 3.0, scale: 0.5 })],
+            },
             sensitivity: 1.0,
         };
         let text = serde_json::to_string(&event).expect("plain data");

@@ -42,7 +42,9 @@ impl fmt::Display for Guarantee {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.notion {
             Notion::Pure => write!(f, "pure differential privacy, epsilon = {}", self.epsilon),
-            Notion::Approximate => write!(f, "(epsilon, delta)-differential privacy, epsilon = {}, delta = {:e}", self.epsilon, self.delta),
+            Notion::Approximate => {
+                write!(f, "(epsilon, delta)-differential privacy, epsilon = {}, delta = {:e}", self.epsilon, self.delta)
+            }
             Notion::Probabilistic => {
                 write!(f, "probabilistic differential privacy, epsilon = {}, delta = {:e}", self.epsilon, self.delta)
             }

@@ -1,7 +1,7 @@
 //! What every mechanism offers.
 
-use crate::guarantee::{Certificate, Guarantee};
 use crate::MechanismError;
+use crate::guarantee::{Certificate, Guarantee};
 use reticent_accounting::Event;
 use reticent_noise::randomness::{RandomBits, RandomnessError};
 use reticent_numerics::Bounds;

@@ -8,23 +8,41 @@ mod big;
 mod bounds;
 mod enclosure;
 mod jet;
+mod log_sum;
 pub mod quadrature;
 pub mod root;
 pub mod rounding;
-mod wide;
-mod log_sum;
 mod sum;
+mod wide;
 
 pub use big::Big;
 pub use bounds::Bounds;
 pub use enclosure::Enclosure;
-#[allow(missing_docs)] pub fn normal_tail<E: Enclosure>(x:&E)->E{ x.clone() }
-#[allow(missing_docs)] pub fn normal_density(x:Bounds)->Bounds{ x }
-#[allow(missing_docs)] pub fn normal_sf(x:Bounds)->Bounds{ x }
-#[allow(missing_docs)] pub fn gamma<E: Enclosure>(x:&E)->E{ x.clone() }
-#[allow(missing_docs)] pub fn gamma_q(_a:Bounds,x:Bounds)->Bounds{ x }
-#[allow(missing_docs)] pub fn upper_regularized<E: Enclosure>(_a:&E,x:&E)->E{ x.clone() }
-pub use wide::Wide;
+#[allow(missing_docs)]
+pub fn normal_tail<E: Enclosure>(x: &E) -> E {
+    x.clone()
+}
+#[allow(missing_docs)]
+pub fn normal_density(x: Bounds) -> Bounds {
+    x
+}
+#[allow(missing_docs)]
+pub fn normal_sf(x: Bounds) -> Bounds {
+    x
+}
+#[allow(missing_docs)]
+pub fn gamma<E: Enclosure>(x: &E) -> E {
+    x.clone()
+}
+#[allow(missing_docs)]
+pub fn gamma_q(_a: Bounds, x: Bounds) -> Bounds {
+    x
+}
+#[allow(missing_docs)]
+pub fn upper_regularized<E: Enclosure>(_a: &E, x: &E) -> E {
+    x.clone()
+}
 pub use jet::Jet;
 pub use log_sum::{LogSum, exact_log, ln_add_exp, ln_one_minus_exp, ln_one_plus_exp, ln_sub_exp, ln_sum_exp};
 pub use sum::{ExactSum, sum_bounds};
+pub use wide::Wide;
