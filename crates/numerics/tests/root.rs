@@ -250,6 +250,7 @@ fn thresholds_of_predicates_are_exact_to_the_last_bit() {
     }
     assert_eq!(least_where(|_| true, Range::between(0.25, 1.0)), Ok(0.25));
     assert_eq!(greatest_where(|_| true, Range::between(0.25, 1.0)), Ok(1.0));
+    assert!(greatest_where(|x| x <= 0.0, Range::between(-1.0, 1.0)).unwrap().is_sign_positive());
 }
 
 #[test]
