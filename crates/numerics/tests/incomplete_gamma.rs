@@ -1,0 +1,225 @@
+//! The incomplete gamma functions against MPFR, an independent implementation.
+#![allow(clippy::unwrap_used, clippy::panic)]
+
+use reticent_numerics::incomplete_gamma::*;
+use reticent_numerics::{Big, Bounds, Enclosure, Wide};
+use rug::Float;
+
+struct SplitMix(u64);
+
+impl SplitMix {
+    fn unit(&mut self) -> f64 {
+        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mut z = self.0;
+        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        ((z ^ (z >> 31)) >> 11) as f64 / (1u64 << 53) as f64
+    }
+
+    fn between(&mut self, low: f64, high: f64) -> f64 {
+        low + (high - low) * self.unit()
+    }
+
+    fn log_uniform(&mut self, low: f64, high: f64) -> f64 {
+        self.between(low.ln(), high.ln()).exp()
+    }
+}
+
+struct Truth {
+    p: Float,
+    q: Float,
+    ln_p: Float,
+    ln_q: Float,
+}
+
+/// All four functions to `bits` relative bits or more.
+fn oracle(a: f64, x: f64, bits: u32) -> Truth {
+    let working = bits + 60;
+    let (shape, point) = (Float::with_val(working, a), Float::with_val(working, x));
+    let smaller = if x > 4.0 * a && x > f64::from(working + 60) {
+        upper_by_its_asymptotic_series(shape, point, working)
+    } else if x > a {
+        Float::with_val(working, shape.gamma_inc_ref(&point)) / shape.gamma()
+    } else {
+        lower_by_its_series(shape, point, working)
+    };
+    // Enough bits that one minus a tiny number is not one.
+    let lengthened = working + (-smaller.get_exp().unwrap_or(0)).clamp(0, 3000) as u32;
+    let larger = Float::with_val(lengthened, 1 - &smaller);
+    let ln_larger = Float::with_val(working, -&smaller).ln_1p();
+    let ln_smaller = smaller.clone().ln();
+    if x > a {
+        Truth { p: larger, q: smaller, ln_p: ln_larger, ln_q: ln_smaller }
+    } else {
+        Truth { p: smaller, q: larger, ln_p: ln_smaller, ln_q: ln_larger }
+    }
+}
+
+/// `x^(a-1) e^-x / Γ(a) (1 + (a-1)/x + (a-1)(a-2)/x^2 + ...)`, whose least term is about `e^-x`: there MPFR's function takes
+/// seconds.
+fn upper_by_its_asymptotic_series(shape: Float, point: Float, bits: u32) -> Float {
+    let mut term = Float::with_val(bits, 1);
+    let mut sum = Float::with_val(bits, 1);
+    let mut n = 1u32;
+    while term.clone().abs() / &sum > Float::with_val(bits, 1) >> (bits as i32) {
+        term *= Float::with_val(bits, &shape - n) / &point;
+        sum += &term;
+        n += 1;
+    }
+    let below = Float::with_val(bits + 40, &shape - 1u32);
+    let exponent =
+        Float::with_val(bits + 40, point.ln_ref()) * below - &point - Float::with_val(bits + 40, shape.ln_gamma_ref());
+    exponent.exp() * sum
+}
+
+/// The plain series of `P`, which has no negative term.
+fn lower_by_its_series(shape: Float, point: Float, bits: u32) -> Float {
+    let mut term = Float::with_val(bits, 1);
+    let mut sum = Float::with_val(bits, 1);
+    let mut n = 1u32;
+    while term.clone() / &sum > Float::with_val(bits, 1) >> (bits as i32) {
+        term *= &point;
+        term /= Float::with_val(bits, &shape + n);
+        sum += &term;
+        n += 1;
+    }
+    let exponent = Float::with_val(bits + 40, point.ln_ref()) * &shape
+        - &point
+        - Float::with_val(bits + 40, &shape + 1u32).ln_gamma();
+    exponent.exp() * sum
+}
+
+fn holds(bounds: Bounds, truth: &Float) -> bool {
+    bounds.lower() <= *truth && *truth <= bounds.upper()
+}
+
+/// Shapes of the generalised Gaussians, and shapes of all sizes.
+fn shapes(random: &mut SplitMix) -> Vec<f64> {
+    let mut shapes: Vec<f64> = (0..64).map(|i| 1.0 / (1.0 + 0.3 * f64::from(i))).collect();
+    shapes.extend([1.0, 0.5, 2.0, 7.0, 7.5, 1e-3, 1e5, 1.0 + f64::EPSILON, 1.0 - f64::EPSILON / 2.0]);
+    shapes.extend((0..60).map(|_| random.log_uniform(1e-3, 1e5)));
+    shapes
+}
+
+fn points(a: f64, random: &mut SplitMix) -> Vec<f64> {
+    let mut points = vec![0.5, 3.1, 3.3, 10.0, 700.0, a];
+    points.extend((0..6).map(|_| random.log_uniform(1e-300, 1e4)));
+    points.extend((0..4).map(|_| random.log_uniform(1e-3, 100.0)));
+    points.extend((0..4).map(|_| a * random.log_uniform(0.8, 1.25)));
+    points
+}
+
+fn ordinary(truth: &Float) -> bool {
+    *truth >= 1e-300
+}
+
+#[test]
+fn in_f64_the_truth_is_inside_and_the_width_as_promised() {
+    let random = &mut SplitMix(1);
+    let mut widest = 0f64;
+    for a in shapes(random) {
+        for x in points(a, random) {
+            let Truth { p, q, ln_p, ln_q } = oracle(a, x, 150);
+            let (a, x) = (Bounds::exact(a), Bounds::exact(x));
+            for (name, bounds, truth, promised) in [
+                ("P", gamma_p(a, x), &p, ordinary(&p)),
+                ("Q", gamma_q(a, x), &q, ordinary(&q)),
+                ("ln P", ln_gamma_p(a, x), &ln_p, ordinary(&q)),
+                ("ln Q", ln_gamma_q(a, x), &ln_q, ordinary(&p)),
+            ] {
+                assert!(holds(bounds, truth), "{name}({a:?}, {x:?}) = {bounds:?} misses {truth}");
+                if promised {
+                    let width = bounds.relative_width();
+                    assert!(width <= 1e-14, "{name}({a:?}, {x:?}) = {bounds:?} is {width:e} wide");
+                    widest = widest.max(width);
+                }
+            }
+        }
+    }
+    println!("widest {widest:e}");
+}
+
+/// How much wider than `2^-precision` a result may be: the documented losses, and 2^12 for the operations.
+fn allowed_width(a: f64, x: f64, q: &Float, precision: u32, loses_to_q: bool) -> f64 {
+    let stirling = f64::from(precision) / 4.0;
+    let exponent = (a * x.ln().abs()).max(x).max(a * a.ln()).max(stirling * stirling.ln());
+    let q = if loses_to_q { q.to_f64().max(1e-300) } else { 1.0 };
+    let bits = exponent.log2().max(-q.log2()).max(0.0) + 12.0;
+    (bits - f64::from(precision)).exp2()
+}
+
+/// Half the relative width, measured against the truth beyond the resolution of `f64`.
+fn relative_distance<E: Enclosure>(enclosure: &E, truth: &Float, exact: impl Fn(&Float) -> E) -> Bounds {
+    let truth = exact(truth);
+    ((enclosure.clone() - truth.clone()) / truth).bounds()
+}
+
+fn check_generic<E: Enclosure>(label: &str, seed: u64, exact: impl Fn(&Float) -> E, count: usize, most_shape: f64) {
+    let random = &mut SplitMix(seed);
+    for _ in 0..count {
+        let a = random.log_uniform(1e-3, most_shape);
+        let x = if random.unit() < 0.5 { random.log_uniform(1e-20, 1e3) } else { a * random.log_uniform(0.5, 2.0) };
+        let a_here = exact(&Float::with_val(53, a));
+        let x_here = exact(&Float::with_val(53, x));
+        let precision = a_here.precision();
+        let Truth { p, q, ln_p, ln_q } = oracle(a, x, precision + 100);
+        let functions = RegularizedGamma::new(a_here);
+        let results = [
+            ("P", functions.lower(&x_here), p, false),
+            ("Q", functions.upper(&x_here), q.clone(), true),
+            ("ln P", functions.ln_lower(&x_here), ln_p, true),
+            ("ln Q", functions.ln_upper(&x_here), ln_q, true),
+        ];
+        for (name, enclosure, truth, loses_to_q) in results {
+            if truth.clone().abs() < 1e-280 && precision < 110 {
+                continue;
+            }
+            let distance = relative_distance(&enclosure, &truth, &exact);
+            assert!(distance.contains(0.0), "{label}: {name}({a:e}, {x:e}) = {enclosure:?} misses {truth}");
+            // ln P = ln(1 - Q) and ln Q = ln(1 - P) are small where the other function is: relative to them, a
+            // loss as large as the reciprocal of the smaller function.
+            let mut allowed = allowed_width(a, x, &q, precision, loses_to_q);
+            if name == "ln Q" {
+                allowed *= 1.0 / truth.to_f64().abs().min(1.0);
+            }
+            let width = distance.width();
+            assert!(width <= allowed, "{label}: {name}({a:e}, {x:e}) is {width:e} wide, allowed {allowed:e}");
+        }
+    }
+}
+
+#[test]
+fn in_bounds_the_generic_functions_hold_the_truth() {
+    let exact = |value: &Float| {
+        let rounded = value.to_f64();
+        if *value == rounded { Bounds::exact(rounded) } else { Bounds::new(rounded.next_down(), rounded.next_up()) }
+    };
+    check_generic("Bounds", 2, exact, 400, 1e4);
+}
+
+#[test]
+fn in_wide_the_generic_functions_hold_the_truth() {
+    let exact = |value: &Float| {
+        let high = value.to_f64();
+        let rest = Float::with_val(value.prec() + 60, value - high).to_f64();
+        let wide = Wide::exact(high);
+        if rest == 0.0 { wide } else { wide + Wide::from_bounds(Bounds::new(rest.next_down(), rest.next_up())) }
+    };
+    check_generic("Wide", 3, exact, 400, 1e4);
+}
+
+fn big(value: &Float, precision: u32) -> Big {
+    let Some((mantissa, exponent)) = value.to_integer_exp() else { panic!("{value} is not finite") };
+    let mut limbs = vec![0u64; mantissa.significant_digits::<u64>()];
+    mantissa.write_digits(&mut limbs, rug::integer::Order::Lsf);
+    let size = Big::dyadic(&limbs, exponent, precision);
+    if mantissa < 0 { -size } else { size }
+}
+
+#[test]
+fn in_big_the_generic_functions_hold_the_truth() {
+    for (precision, count) in [(128, 60), (256, 40), (600, 25)] {
+        let label = format!("Big {precision}");
+        check_generic(&label, 4 + u64::from(precision), |value| big(value, precision), count, 1e3);
+    }
+}
