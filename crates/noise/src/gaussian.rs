@@ -3,7 +3,8 @@
 use crate::NoiseError;
 use crate::noise::Noise;
 use crate::strips::Strips;
-use reticent_numerics::{Bounds, Enclosure, normal_density, normal_sf, normal_tail};
+use reticent_numerics::Enclosure;
+use reticent_numerics::error_function::normal_tail;
 use std::sync::{Arc, OnceLock};
 
 /// The standard normal distribution.
@@ -29,14 +30,6 @@ impl Noise for Gaussian {
 
     fn tail<E: Enclosure>(&self, x: &E) -> E {
         normal_tail(x)
-    }
-
-    fn density_bounds(&self, x: Bounds) -> Bounds {
-        normal_density(x)
-    }
-
-    fn tail_bounds(&self, x: Bounds) -> Bounds {
-        normal_sf(x)
     }
 
     fn magnitude(&self) -> f64 {

@@ -3,7 +3,9 @@
 use crate::NoiseError;
 use crate::noise::Noise;
 use crate::parameter::require;
-use reticent_numerics::{Bounds, Enclosure, gamma, gamma_q, upper_regularized};
+use reticent_numerics::gamma::gamma;
+use reticent_numerics::incomplete_gamma::{gamma_q, upper_regularized};
+use reticent_numerics::{Bounds, Enclosure};
 
 /// The generalized Gaussian distribution of order `p` and scale 1.
 ///
