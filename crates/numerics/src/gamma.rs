@@ -185,3 +185,26 @@ fn horner_from<E: Enclosure>(w: &E, first: u32, bits: u32, z: f64) -> E {
     }
     y
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Cut off early, the series encloses what it leaves out: the remainder shows there only.
+    #[test]
+    fn a_cut_off_series_encloses_its_remainder() {
+        for z in [2.5, 4.0, 7.0, 20.0] {
+            let at = |bits| stirling_series(&Bounds::exact(z), bits);
+            // ln Γ(z) - (z - 1/2) ln z + z - ln(2 pi)/2, from the recurrence at 100 + z where a few terms give all digits.
+            let moved = (0..100).fold(Bounds::ZERO, |sum, i| sum + Bounds::exact(z + f64::from(i)).ln());
+            let plain = |z: f64| (Bounds::exact(z) - Bounds::exact(0.5)) * Bounds::exact(z).ln() - Bounds::exact(z);
+            let far = stirling_series(&Bounds::exact(z + 100.0), DOUBLE_BITS);
+            let truth = plain(z + 100.0) + far - moved - plain(z);
+            for bits in [0, 5, 8, 11, 14] {
+                let series = at(bits);
+                assert_eq!(series.hull(truth), series, "z = {z}, {bits} bits: {series:?} misses {truth:?}");
+                assert!(series.width() > 1e-9 || z > 10.0, "z = {z}, {bits} bits: {series:?} is not cut off");
+            }
+        }
+    }
+}

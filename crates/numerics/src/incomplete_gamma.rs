@@ -178,9 +178,9 @@ pub fn ln_upper_regularized<E: Enclosure>(a: &E, x: &E) -> E {
 /// `P(a, x)` and `Q(a, x)` in `f64`, for one exactly known shape `a` and many `x`.
 ///
 /// # Promise
-/// For `10^-3 <= a <= 10^5` and any exact `x`, the relative width of a result is at most `10^-14` where the exact
-/// values of `P` and `Q` are at least `10^-300`, that of `ln P` where `Q` is, and that of `ln Q` where `P` is. (Nearer to
-/// the subnormal numbers [`Wide`] has fewer bits.) Measured, the widths are two units in the last place. Elsewhere the
+/// For `10^-3 <= a <= 10^5` and any exact `x`, the relative width of a result is at most `10^-14`: of `P` and of `Q` where
+/// the exact value is at least `10^-300`, of `ln P` where `Q` is, and of `ln Q` where `P` is. (Nearer to the subnormal
+/// numbers [`Wide`] has fewer bits.) Measured, the widths are two units in the last place. Elsewhere the
 /// results hold the exact value all the same.
 #[derive(Clone, Debug)]
 pub struct GammaTails(RegularizedGamma<Wide>);

@@ -55,8 +55,8 @@ fn oracle(a: f64, x: f64, bits: u32) -> Truth {
     }
 }
 
-/// `x^(a-1) e^-x / Γ(a) (1 + (a-1)/x + (a-1)(a-2)/x^2 + ...)`, whose least term is about `e^-x`: there MPFR's function takes
-/// seconds.
+/// `x^(a-1) e^-x / Γ(a) (1 + (a-1)/x + (a-1)(a-2)/x^2 + ...)`, whose least term is about `e^-x`: there
+/// MPFR's function takes seconds.
 fn upper_by_its_asymptotic_series(shape: Float, point: Float, bits: u32) -> Float {
     let mut term = Float::with_val(bits, 1);
     let mut sum = Float::with_val(bits, 1);
