@@ -113,10 +113,8 @@ pub fn measure() -> Result<Report, Error> {
         add("random-scale-laplace truncated-gaussian", scale, exponential, 6.0, continuous(truncated, scale)?);
     }
     let times = best_of(ROUNDS, DRAWS, &mut contenders);
-    let baseline = vec![
-        Baseline { name: normal, nanoseconds: times[0] },
-        Baseline { name: exponential, nanoseconds: times[1] },
-    ];
+    let baseline =
+        vec![Baseline { name: normal, nanoseconds: times[0] }, Baseline { name: exponential, nanoseconds: times[1] }];
     let exact: Vec<Exact> = labels
         .into_iter()
         .zip(&times[2..])

@@ -53,7 +53,11 @@ impl<P: Probability> Bernoulli<P> {
     }
 
     #[cold]
-    fn decide<R: RandomBits + ?Sized>(&self, mut uniform: LazyUniform, random: &mut R) -> Result<bool, RandomnessError> {
+    fn decide<R: RandomBits + ?Sized>(
+        &self,
+        mut uniform: LazyUniform,
+        random: &mut R,
+    ) -> Result<bool, RandomnessError> {
         let mut precision = 128;
         loop {
             uniform.know(precision as usize, random)?;

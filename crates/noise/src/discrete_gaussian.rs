@@ -1,8 +1,8 @@
 //! Discrete Gaussian noise.
 
+use crate::NoiseError;
 use crate::integer_noise::IntegerNoise;
 use crate::parameter::require;
-use crate::NoiseError;
 use reticent_numerics::{Enclosure, normal_tail};
 
 /// The discrete Gaussian distribution of parameter `sigma`.

@@ -1,8 +1,8 @@
 //! Discrete Laplace noise (the two-sided geometric distribution).
 
+use crate::NoiseError;
 use crate::integer_noise::IntegerNoise;
 use crate::parameter::require;
-use crate::NoiseError;
 use reticent_numerics::Enclosure;
 
 /// The discrete Laplace distribution of scale `b`.

@@ -16,7 +16,11 @@ const DRAWS_PER_STREAM: usize = 1 << 14;
 ///
 /// # Errors
 /// If random bits cannot be had. The slice then holds nothing that may be released, and is set to zero.
-pub fn fill<N: Noise>(sampler: &Sampler<N>, out: &mut [i128], streams: &impl RandomStreams) -> Result<(), RandomnessError> {
+pub fn fill<N: Noise>(
+    sampler: &Sampler<N>,
+    out: &mut [i128],
+    streams: &impl RandomStreams,
+) -> Result<(), RandomnessError> {
     let threads = std::thread::available_parallelism().map_or(1, NonZero::get);
     fill_with_threads(sampler, out, streams, threads)
 }

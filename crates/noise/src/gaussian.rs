@@ -1,8 +1,8 @@
 //! Gaussian noise.
 
+use crate::NoiseError;
 use crate::noise::Noise;
 use crate::strips::Strips;
-use crate::NoiseError;
 use reticent_numerics::{Bounds, Enclosure, normal_density, normal_sf, normal_tail};
 use std::sync::{Arc, OnceLock};
 

@@ -1,8 +1,8 @@
 //! Generalized Gaussian noise of any order.
 
+use crate::NoiseError;
 use crate::noise::Noise;
 use crate::parameter::require;
-use crate::NoiseError;
 use reticent_numerics::{Bounds, Enclosure, gamma, gamma_q, upper_regularized};
 
 /// The generalized Gaussian distribution of order `p` and scale 1.

@@ -1,10 +1,10 @@
 //! Noise on the integers, and how the sampler for real noise draws it.
 
+use crate::NoiseError;
 use crate::integer_part::integer_part;
 use crate::lattice::Lattice;
 use crate::noise::Noise;
 use crate::sampler::Sampler;
-use crate::NoiseError;
 use reticent_numerics::Enclosure;
 use std::fmt::Debug;
 

@@ -1,8 +1,8 @@
 //! Laplace noise.
 
+use crate::NoiseError;
 use crate::noise::Noise;
 use crate::strips::Strips;
-use crate::NoiseError;
 use reticent_numerics::Enclosure;
 use std::sync::{Arc, OnceLock};
 

@@ -1,8 +1,8 @@
 //! Where released numbers live: the multiples of a public power of two.
 
+use crate::NoiseError;
 use crate::sampler::{LARGEST_DRAW, integer_parts};
 use crate::strips::exponent_above;
-use crate::NoiseError;
 use reticent_numerics::rounding::{div_up, mul_up};
 
 /// The largest value that is put on a lattice, in steps. With draws that saturate at `2^126` the sum
@@ -144,7 +144,11 @@ impl Lattice {
     pub fn value(&self, steps: i128) -> f64 {
         // Scaling by a power of two is exact but for overflow and the subnormals.
         let steps = steps as f64;
-        if self.exponent < -900 { steps * 2f64.powi(self.exponent + 200) * 2f64.powi(-200) } else { steps * self.spacing() }
+        if self.exponent < -900 {
+            steps * 2f64.powi(self.exponent + 200) * 2f64.powi(-200)
+        } else {
+            steps * self.spacing()
+        }
     }
 }
 
@@ -155,7 +159,9 @@ mod tests {
     #[test]
     fn nearest_is_exact_at_halves_and_limits() {
         let quarters = Lattice::of_spacing_power(-2).expect("within range");
-        for (value, steps) in [(0.0, 0), (-0.0, 0), (0.125, 1), (-0.125, 0), (-0.126, -1), (0.124, 0), (1.0, 4), (-3.3, -13), (5e-324, 0)] {
+        for (value, steps) in
+            [(0.0, 0), (-0.0, 0), (0.125, 1), (-0.125, 0), (-0.126, -1), (0.124, 0), (1.0, 4), (-3.3, -13), (5e-324, 0)]
+        {
             assert_eq!(quarters.nearest(value), Some(steps), "{value}");
         }
         assert_eq!(quarters.nearest(f64::NAN), None);

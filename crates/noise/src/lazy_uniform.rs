@@ -38,7 +38,11 @@ impl LazyUniform {
     }
 
     /// Draws digits until at least `count` are known.
-    pub(crate) fn know(&mut self, count: usize, random: &mut (impl RandomBits + ?Sized)) -> Result<(), RandomnessError> {
+    pub(crate) fn know(
+        &mut self,
+        count: usize,
+        random: &mut (impl RandomBits + ?Sized),
+    ) -> Result<(), RandomnessError> {
         while self.count < count {
             self.digits = (std::mem::take(&mut self.digits) << 64) + UBig::from(random.next_u64()?);
             self.count += 64;

@@ -1,8 +1,8 @@
 //! The idea that carries this crate: a noise distribution is something that can bound its own
 //! density and tails.
 
-use crate::strips::Strips;
 use crate::NoiseError;
+use crate::strips::Strips;
 use reticent_numerics::{Bounds, Enclosure};
 use std::fmt::Debug;
 use std::sync::Arc;

@@ -16,13 +16,13 @@
 //!
 //! Nothing here sees a private value, so neither the time nor the number of bits can depend on one.
 
+use crate::NoiseError;
 use crate::lattice::Lattice;
 use crate::lazy_uniform::{LazyUniform, dyadic};
 use crate::noise::Noise;
 use crate::parameter::positive;
 use crate::randomness::{RandomBits, RandomnessError};
 use crate::strips::{COLUMN_BITS, COLUMNS, HEIGHT_BITS, POSITION_BITS, Strip, Strips};
-use crate::NoiseError;
 use dashu_base::BitTest;
 use dashu_int::UBig;
 use reticent_numerics::{Bounds, Enclosure};
@@ -322,7 +322,8 @@ impl<N: Noise> Sampler<N> {
         match *point {
             TailPoint::Edge(edge) => like.integer(edge as i128).times_power_of_two(self.strips.unit()),
             TailPoint::AboveStep(step) => {
-                let boundary = (like.integer(step as i128) + like.exactly(0.5)).times_power_of_two(self.lattice.exponent());
+                let boundary =
+                    (like.integer(step as i128) + like.exactly(0.5)).times_power_of_two(self.lattice.exponent());
                 boundary / like.exactly(self.scale)
             }
         }
@@ -377,7 +378,8 @@ impl Strip {
 
 /// `round(number / 2^shift)`, halves up; saturating.
 fn nearest(number: UBig, shift: i32) -> u128 {
-    let rounded = if shift <= 0 { number << (-shift) as usize } else { ((number >> (shift - 1) as usize) + UBig::ONE) >> 1 };
+    let rounded =
+        if shift <= 0 { number << (-shift) as usize } else { ((number >> (shift - 1) as usize) + UBig::ONE) >> 1 };
     if rounded.bit_len() > 126 { LARGEST_DRAW as u128 } else { u128::try_from(rounded).unwrap_or(LARGEST_DRAW as u128) }
 }
 

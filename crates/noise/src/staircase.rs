@@ -1,9 +1,9 @@
 //! Staircase noise: the least error that pure differential privacy allows.
 
+use crate::NoiseError;
 use crate::integer_part::integer_part;
 use crate::noise::Noise;
 use crate::parameter::require;
-use crate::NoiseError;
 use reticent_numerics::Enclosure;
 
 /// The staircase distribution for sensitivity 1, with steps at `k` and `k + gamma`.

@@ -22,8 +22,8 @@
 //! levels. What is beyond the last level (probability `2^-24`) is drawn by inverting the tail
 //! function, see [`crate::sampler`].
 
-use crate::noise::Noise;
 use crate::NoiseError;
+use crate::noise::Noise;
 use reticent_numerics::rounding::{div_down, mul_down, mul_up};
 use reticent_numerics::{Bounds, Enclosure};
 

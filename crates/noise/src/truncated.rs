@@ -1,10 +1,10 @@
 //! Noise conditioned on the answer staying inside public bounds.
 
+use crate::NoiseError;
 use crate::bernoulli::{Bernoulli, Probability};
 use crate::noise::Noise;
 use crate::randomness::{RandomBits, RandomnessError};
 use crate::sampler::Sampler;
-use crate::NoiseError;
 use reticent_numerics::Enclosure;
 
 /// Releases `value + noise`, given that it lies between two public lattice points.
@@ -93,7 +93,8 @@ impl<N: Noise> Truncated<N> {
 
     /// `c P[X > (steps + 1/2) s]`.
     fn tail_above<E: Enclosure>(&self, steps: u128, like: &E) -> E {
-        let boundary = (like.integer(steps as i128) + like.exactly(0.5)).times_power_of_two(self.sampler.lattice().exponent());
+        let boundary =
+            (like.integer(steps as i128) + like.exactly(0.5)).times_power_of_two(self.sampler.lattice().exponent());
         self.sampler.noise().tail(&(boundary / like.exactly(self.sampler.scale())))
     }
 

@@ -6,8 +6,8 @@ use std::collections::HashSet;
 use std::thread;
 
 use reticent_noise::randomness::{
-    Provenance, RandomBits, RandomStreams, RandomnessError, SecureRandom, SecureStreams,
-    SeededRandom, SeededStreams, with_thread_random,
+    Provenance, RandomBits, RandomStreams, RandomnessError, SecureRandom, SecureStreams, SeededRandom, SeededStreams,
+    with_thread_random,
 };
 
 fn draw<const N: usize>(random: &mut impl RandomBits) -> [u64; N] {
@@ -20,51 +20,23 @@ fn draw<const N: usize>(random: &mut impl RandomBits) -> [u64; N] {
 fn a_seed_gives_the_same_words_for_ever() {
     assert_eq!(
         draw(&mut SeededRandom::new(42)),
-        [
-            0x6ae30a5126e5761f,
-            0xb4eb7f595c8b5c62,
-            0xb389b53dce2c0416,
-            0x2666a8a4f7a882dc
-        ]
+        [0x6ae30a5126e5761f, 0xb4eb7f595c8b5c62, 0xb389b53dce2c0416, 0x2666a8a4f7a882dc]
     );
     assert_eq!(
         draw(&mut SeededRandom::new(42).stream(7)),
-        [
-            0xb513e58e333e87e7,
-            0x2d733d768ebfcc73,
-            0xbfde8d2d5bfdfaf8,
-            0xc5b8f9a8ae106c07
-        ]
+        [0xb513e58e333e87e7, 0x2d733d768ebfcc73, 0xbfde8d2d5bfdfaf8, 0xc5b8f9a8ae106c07]
     );
     assert_eq!(
         draw(&mut SeededRandom::new(42).stream(u64::MAX)),
-        [
-            0xc81f3dbdbd20e2ba,
-            0x77961c54252b3711,
-            0xd03f3c79b14036a8,
-            0x1ad03ecbc9438eb9
-        ]
+        [0xc81f3dbdbd20e2ba, 0x77961c54252b3711, 0xd03f3c79b14036a8, 0x1ad03ecbc9438eb9]
     );
     assert_eq!(
         draw(&mut SeededRandom::from_seed(std::array::from_fn(|i| i as u8)).stream(1 << 40)),
-        [
-            0x50adb210483912a9,
-            0x7f359fff0a4a87cc,
-            0x397ea88ee22cc149,
-            0x2b5f6636d19ca4e2
-        ]
+        [0x50adb210483912a9, 0x7f359fff0a4a87cc, 0x397ea88ee22cc149, 0x2b5f6636d19ca4e2]
     );
     let mut random = SeededRandom::new(42);
     let _: [u64; 1000] = draw(&mut random);
-    assert_eq!(
-        draw(&mut random),
-        [
-            0xfa9543f538c6136d,
-            0xe0d1bff651ebd731,
-            0xe235bb083a20385a,
-            0x1fd15515ff2b6f3d
-        ]
-    );
+    assert_eq!(draw(&mut random), [0xfa9543f538c6136d, 0xe0d1bff651ebd731, 0xe235bb083a20385a, 0x1fd15515ff2b6f3d]);
 }
 
 #[test]
@@ -111,38 +83,19 @@ fn seeded_streams_fill_a_table_alike_on_any_number_of_threads() {
         table
     };
     let single = fill(1);
-    assert!(
-        [2, 5, 24]
-            .into_iter()
-            .all(|threads| fill(threads) == single)
-    );
-    assert_eq!(
-        single.as_flattened().iter().collect::<HashSet<_>>().len(),
-        PARTS * 700
-    );
+    assert!([2, 5, 24].into_iter().all(|threads| fill(threads) == single));
+    assert_eq!(single.as_flattened().iter().collect::<HashSet<_>>().len(), PARTS * 700);
 }
 
 #[test]
 fn provenance_tells_a_seed_from_the_operating_system() {
-    assert_eq!(
-        SecureRandom::new().unwrap().provenance(),
-        Provenance::Secure
-    );
-    assert_eq!(
-        SecureStreams.stream(0).unwrap().provenance(),
-        Provenance::Secure
-    );
+    assert_eq!(SecureRandom::new().unwrap().provenance(), Provenance::Secure);
+    assert_eq!(SecureStreams.stream(0).unwrap().provenance(), Provenance::Secure);
     assert_eq!(SecureStreams.provenance(), Provenance::Secure);
     assert_eq!(SeededRandom::new(0).provenance(), Provenance::Seeded);
-    assert_eq!(
-        (&mut SeededRandom::new(0) as &mut dyn RandomBits).provenance(),
-        Provenance::Seeded
-    );
+    assert_eq!((&mut SeededRandom::new(0) as &mut dyn RandomBits).provenance(), Provenance::Seeded);
     assert_eq!(SeededStreams::new(0).provenance(), Provenance::Seeded);
-    assert_eq!(
-        format!("{} {}", Provenance::Secure, Provenance::Seeded),
-        "secure seeded"
-    );
+    assert_eq!(format!("{} {}", Provenance::Secure, Provenance::Seeded), "secure seeded");
 }
 
 /// No word, hence no block of 64 bytes at any alignment, is drawn twice by any of the threads, neither
@@ -167,10 +120,7 @@ fn one_to_sixty_four_threads_never_repeat_a_word() {
                     })
                 })
                 .collect();
-            workers
-                .into_iter()
-                .map(|worker| worker.join().unwrap())
-                .collect()
+            workers.into_iter().map(|worker| worker.join().unwrap()).collect()
         });
         drawn += batches.iter().map(Vec::len).sum::<usize>();
         seen.extend(batches.into_iter().flatten());
@@ -208,10 +158,7 @@ fn byte_chi_square(words: &[u64]) -> f64 {
         counts[usize::from(byte)] += 1;
     }
     let expected = words.len() as f64 * 8.0 / 256.0;
-    counts
-        .iter()
-        .map(|&count| (count as f64 - expected).powi(2) / expected)
-        .sum()
+    counts.iter().map(|&count| (count as f64 - expected).powi(2) / expected).sum()
 }
 
 /// A sanity check, no evidence of security. False alarms, for each run of the secure generator: below
@@ -225,31 +172,17 @@ fn bits_and_bytes_are_balanced() {
     SeededRandom::new(1).fill(&mut seeded).unwrap();
     for words in [&secure, &seeded] {
         assert!(worst_bit(words) < 7.0, "{}", worst_bit(words));
-        assert!(
-            byte_chi_square(words) < CHI_SQUARE_255_AT_1E_9,
-            "{}",
-            byte_chi_square(words)
-        );
+        assert!(byte_chi_square(words) < CHI_SQUARE_255_AT_1E_9, "{}", byte_chi_square(words));
     }
 
     // Power: a bit that is set with probability 0.51, and a byte that is zeroed once in 50 words, must be
     // noticed, or the above proves nothing.
-    let biased: Vec<u64> = seeded
-        .iter()
-        .enumerate()
-        .map(|(i, word)| if i % 50 == 0 { word | 1 << 17 } else { *word })
-        .collect();
+    let biased: Vec<u64> =
+        seeded.iter().enumerate().map(|(i, word)| if i % 50 == 0 { word | 1 << 17 } else { *word }).collect();
     assert!(worst_bit(&biased) > 7.0, "{}", worst_bit(&biased));
-    let skewed: Vec<u64> = seeded
-        .iter()
-        .enumerate()
-        .map(|(i, word)| if i % 50 == 0 { word & !0xff } else { *word })
-        .collect();
-    assert!(
-        byte_chi_square(&skewed) > CHI_SQUARE_255_AT_1E_9,
-        "{}",
-        byte_chi_square(&skewed)
-    );
+    let skewed: Vec<u64> =
+        seeded.iter().enumerate().map(|(i, word)| if i % 50 == 0 { word & !0xff } else { *word }).collect();
+    assert!(byte_chi_square(&skewed) > CHI_SQUARE_255_AT_1E_9, "{}", byte_chi_square(&skewed));
 }
 
 mod rand_core_interoperability {
@@ -262,10 +195,7 @@ mod rand_core_interoperability {
     fn words_and_bytes_are_the_same_through_either_trait() {
         let expected: [u64; 4] = draw(&mut SeededRandom::new(42));
         let mut random = UnwrapErr(SeededRandom::new(42));
-        assert_eq!(
-            (random.next_u64(), random.next_u32()),
-            (expected[0], expected[1] as u32)
-        );
+        assert_eq!((random.next_u64(), random.next_u32()), (expected[0], expected[1] as u32));
         let mut bytes = [0; 11];
         random.fill_bytes(&mut bytes);
         assert_eq!(bytes[..8], expected[2].to_le_bytes());
@@ -278,9 +208,7 @@ mod rand_core_interoperability {
             random
         }
         let mut random = UnwrapErr(cryptographic(SecureRandom::new().unwrap()));
-        let draws: Vec<f64> = (0..1000)
-            .map(|_| StandardNormal.sample(&mut random))
-            .collect();
+        let draws: Vec<f64> = (0..1000).map(|_| StandardNormal.sample(&mut random)).collect();
         let mean = draws.iter().sum::<f64>() / 1000.0;
         // Seven standard deviations of the mean: false alarm 3e-12.
         assert!(mean.abs() < 7.0 / 1000_f64.sqrt(), "{mean}");
@@ -315,11 +243,7 @@ mod forks {
         assert!(child >= 0, "fork failed");
         if child == 0 {
             let bytes = work().map(u64::to_le_bytes);
-            let status = if writer.write_all(bytes.as_flattened()).is_ok() {
-                0
-            } else {
-                1
-            };
+            let status = if writer.write_all(bytes.as_flattened()).is_ok() { 0 } else { 1 };
             // SAFETY: ends the child at once; nothing of the test harness runs in it.
             unsafe { libc::_exit(status) };
         }
@@ -337,10 +261,7 @@ mod forks {
 
     fn assert_no_word_twice(batches: &[&[u64]]) {
         let all: HashSet<u64> = batches.iter().copied().flatten().copied().collect();
-        assert_eq!(
-            all.len(),
-            batches.iter().map(|batch| batch.len()).sum::<usize>()
-        );
+        assert_eq!(all.len(), batches.iter().map(|batch| batch.len()).sum::<usize>());
     }
 
     /// The false alarm, two equal words among 3200 uniform ones, has probability below `2^-41`.
@@ -364,9 +285,7 @@ mod forks {
 
     #[test]
     fn the_generator_of_a_thread_is_not_shared_with_a_child() {
-        let from_thread = || {
-            with_thread_random(|random| Ok::<[u64; 300], RandomnessError>(draw(random))).unwrap()
-        };
+        let from_thread = || with_thread_random(|random| Ok::<[u64; 300], RandomnessError>(draw(random))).unwrap();
         let before = from_thread();
         let child = in_a_child(library_fork, from_thread);
         let sibling = in_a_child(library_fork, from_thread);
@@ -397,33 +316,24 @@ mod forks {
         home: u32,
     }
 
-    const NOT_AT_HOME: RandomnessError =
-        RandomnessError::EntropyUnavailable(getrandom::Error::UNSUPPORTED);
+    const NOT_AT_HOME: RandomnessError = RandomnessError::EntropyUnavailable(getrandom::Error::UNSUPPORTED);
 
     impl EntropySource for AtHomeOnly {
         fn read(&mut self, destination: &mut [u8]) -> Result<usize, RandomnessError> {
-            if std::process::id() == self.home {
-                OperatingSystem.read(destination)
-            } else {
-                Err(NOT_AT_HOME)
-            }
+            if std::process::id() == self.home { OperatingSystem.read(destination) } else { Err(NOT_AT_HOME) }
         }
     }
 
     #[test]
     fn a_child_without_entropy_draws_nothing() {
-        let mut random = FastKeyErasure::keyed_from(AtHomeOnly {
-            home: std::process::id(),
-        })
-        .unwrap();
+        let mut random = FastKeyErasure::keyed_from(AtHomeOnly { home: std::process::id() }).unwrap();
         let _: [u64; 250] = draw(&mut random);
         let refused = in_a_child(library_fork, || {
             let first = random.next_u64() == Err(NOT_AT_HOME);
             let mut words = [0; 4];
             let filled = random.fill(&mut words) == Err(RandomnessError::Closed) && words == [0; 4];
             let later = (0..1000).all(|_| random.next_u64() == Err(RandomnessError::Closed));
-            let created =
-                FastKeyErasure::keyed_from(AtHomeOnly { home: 0 }).err() == Some(NOT_AT_HOME);
+            let created = FastKeyErasure::keyed_from(AtHomeOnly { home: 0 }).err() == Some(NOT_AT_HOME);
             [first, filled, later, created].map(u64::from)
         });
         assert_eq!(refused, [1; 4]);
@@ -436,10 +346,7 @@ mod forks {
 fn messages_are_sentences() {
     let errors = [
         RandomnessError::EntropyUnavailable(getrandom::Error::UNSUPPORTED),
-        RandomnessError::EntropyShort {
-            delivered: 7,
-            needed: 32,
-        },
+        RandomnessError::EntropyShort { delivered: 7, needed: 32 },
         RandomnessError::EntropyImplausible,
         RandomnessError::EntropyRepeated,
         RandomnessError::ForkUnnoticed { code: 12 },
@@ -447,10 +354,7 @@ fn messages_are_sentences() {
     ];
     for error in errors {
         let message = error.to_string();
-        assert!(
-            message.starts_with(|c: char| c.is_ascii_uppercase()) && message.ends_with('.'),
-            "{message}"
-        );
+        assert!(message.starts_with(|c: char| c.is_ascii_uppercase()) && message.ends_with('.'), "{message}");
         assert!(!message.contains("  "), "{message}");
     }
 }

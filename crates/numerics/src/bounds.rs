@@ -1,7 +1,7 @@
 //! Intervals of `f64`, rounded outward.
 
-use crate::rounding::*;
 use crate::Enclosure;
+use crate::rounding::*;
 use std::cmp::Ordering;
 use std::fmt;
 use std::ops::{Add, Div, Mul, Neg, Sub};
@@ -89,7 +89,13 @@ impl Bounds {
         if self.is_exact() {
             return 0.0;
         }
-        let least = if self.lower > 0.0 { self.lower } else if self.upper < 0.0 { -self.upper } else { 0.0 };
+        let least = if self.lower > 0.0 {
+            self.lower
+        } else if self.upper < 0.0 {
+            -self.upper
+        } else {
+            0.0
+        };
         if least == 0.0 || !self.is_finite() { f64::INFINITY } else { div_up(self.width(), least) }
     }
 
@@ -177,7 +183,12 @@ impl Mul for Bounds {
         if self.lower >= 0.0 && other.lower >= 0.0 {
             return Bounds { lower: mul_down(self.lower, other.lower), upper: mul_up(self.upper, other.upper) };
         }
-        let corners = [(self.lower, other.lower), (self.lower, other.upper), (self.upper, other.lower), (self.upper, other.upper)];
+        let corners = [
+            (self.lower, other.lower),
+            (self.lower, other.upper),
+            (self.upper, other.lower),
+            (self.upper, other.upper),
+        ];
         Bounds {
             lower: corners.iter().map(|&(a, b)| mul_down(a, b)).fold(f64::INFINITY, f64::min),
             upper: corners.iter().map(|&(a, b)| mul_up(a, b)).fold(f64::NEG_INFINITY, f64::max),
@@ -195,7 +206,12 @@ impl Div for Bounds {
         if self.lower >= 0.0 && other.lower > 0.0 {
             return Bounds::new(div_down(self.lower, other.upper), div_up(self.upper, other.lower));
         }
-        let corners = [(self.lower, other.lower), (self.lower, other.upper), (self.upper, other.lower), (self.upper, other.upper)];
+        let corners = [
+            (self.lower, other.lower),
+            (self.lower, other.upper),
+            (self.upper, other.lower),
+            (self.upper, other.upper),
+        ];
         Bounds::new(
             corners.iter().map(|&(a, b)| div_down(a, b)).fold(f64::INFINITY, f64::min),
             corners.iter().map(|&(a, b)| div_up(a, b)).fold(f64::NEG_INFINITY, f64::max),
@@ -241,7 +257,11 @@ impl Enclosure for Bounds {
     #[inline]
     fn sqrt(self) -> Self {
         // The number itself is not negative; a lower bound may be, by rounding.
-        if self.upper < 0.0 { Bounds::WHOLE_LINE } else { Bounds::new(sqrt_down(self.lower.max(0.0)), sqrt_up(self.upper)) }
+        if self.upper < 0.0 {
+            Bounds::WHOLE_LINE
+        } else {
+            Bounds::new(sqrt_down(self.lower.max(0.0)), sqrt_up(self.upper))
+        }
     }
 
     fn pi(&self) -> Self {

@@ -24,7 +24,8 @@ use std::ops::{Add, Div, Mul, Neg, Sub};
 /// - [`Enclosure::hull`], and with it `between` and `max`, stands for an unknown choice, which may
 ///   change with `x`. The hull keeps its 0-th coefficient; all its derivatives are the whole line. So
 ///   a formula with a remainder term `between(-r, r)` has a usable value and unusable derivatives,
-///   never wrong ones.
+///   never wrong ones. An inexact constant must therefore be computed from exact ones, as in
+///   `x.exactly(1.0) / x.exactly(3.0)`, to have the derivative zero.
 /// - A formula must not carry information about its argument past the jet, by making a constant
 ///   ([`Enclosure::exactly`]) out of the argument's [`Enclosure::bounds`], unless that constant is
 ///   the same function of `x` in truth, as with the multiple of `ln 2` in an argument reduction.
@@ -266,10 +267,16 @@ impl<E: Enclosure> Enclosure for Jet<E> {
 
     /// `g = f^r` has `f g' = r f' g`, so `k f_0 g_k = sum_{i=1}^{k} (r i - (k - i)) f_i g_{k-i}`.
     fn pow(self, exponent: f64) -> Self {
+        let value = self.value().clone().pow(exponent);
+        // The recurrence divides by f_0. A power that is a polynomial needs no division.
+        let polynomial = (0.0..=64.0).contains(&exponent) && exponent.fract() == 0.0;
+        if polynomial && self.value().compare(&self.zero()) != Some(Ordering::Greater) {
+            let mut product = self.powi(exponent as u32);
+            product.coefficients[0] = value;
+            return product;
+        }
         let power = self.value().exactly(exponent);
         let weight = |k: usize, i: usize| power.clone() * self.count(i) - self.count(k - i);
-        self.series(self.value().clone().pow(exponent), |k, g| {
-            self.weighted_sum(k, k, g, |i| weight(k, i)) / (self.value().clone() * self.count(k))
-        })
+        self.series(value, |k, g| self.weighted_sum(k, k, g, |i| weight(k, i)) / (self.value().clone() * self.count(k)))
     }
 }

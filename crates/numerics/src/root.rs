@@ -5,18 +5,11 @@
 //! proofs alone decide it: each number that is returned is one at which the function has been
 //! evaluated and the statement has been found proved. A function that turns out not to be monotone
 //! can therefore make a result less sharp, never wrong.
-//!
-//! # Method
-//! The numbers of the range are counted in order, so that neighbouring `f64` have neighbouring
-//! integers (*keys*), subnormals included. A bracket of two keys is narrowed by inverse interpolation
-//! through up to four recent points (Alefeld, Potra, Shi, *Algorithm 748: enclosing zeros of
-//! continuous functions*, ACM TOMS 21, 1995), in `ln x` while the bracket spans a factor of two. The
-//! probe is moved past the interpolated crossing by the expected error of that crossing, so that both
-//! ends of the bracket close in. When interpolation does not pay, keys are bisected. A smooth function
-//! takes 8 to 16 evaluations from a range of a few orders of magnitude down to neighbouring `f64`;
-//! a statement without estimates takes at most 66, and the safeguard keeps any boundary below 500.
+
+mod bracket;
 
 use crate::Bounds;
+use bracket::{Guide, Point, Resolved, key, number};
 use std::fmt;
 use thiserror::Error;
 
@@ -91,7 +84,7 @@ impl fmt::Display for Direction {
 /// Where to search, from where, and how finely.
 ///
 /// An infinite end stands for the largest finite number on that side. A range with an infinite end is
-/// searched outward from a guess, by factors of 2, 4, 16, ...; the guess is 1 unless
+/// searched outward from a guess, by factors of 2, 4, 16, ...; the guess is 1 (or -1) unless
 /// [`Range::bracket_from`] gives a better one. Otherwise the search begins with the two ends.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Range {
@@ -141,11 +134,12 @@ impl Range {
         let guess = match self.guess {
             Some(guess) if guess.is_nan() => return Err(empty),
             Some(guess) => Some(guess.clamp(lower, upper)),
-            None if unbounded => Some(1f64.clamp(lower, upper)),
+            None if unbounded => Some(if upper > 0.0 { 1f64 } else { -1.0 }.clamp(lower, upper)),
             None => None,
         };
         // One key is a relative step of at most 2^-52 (and an absolute one among the subnormals).
-        let resolution = (self.relative_tolerance * 2f64.powi(52)).clamp(1.0, 2f64.powi(62)) as u64;
+        // `max` takes a NaN to the finest resolution.
+        let resolution = (self.relative_tolerance * 2f64.powi(52)).max(1.0) as u64;
         Ok(Resolved { lower: key(lower), upper: key(upper), guess: guess.map(key), resolution })
     }
 }
@@ -236,13 +230,17 @@ fn undecided(seen: &[(i64, Bounds)], place: i64) -> bool {
     seen.iter().any(|&(key, value)| key == place && value.contains(0.0))
 }
 
+fn points(seen: &[(i64, Bounds)], guide: impl Fn(Bounds) -> Guide) -> Vec<Point> {
+    seen.iter().map(|&(key, value)| Point { key, guide: guide(value) }).collect()
+}
+
 /// The least number at which a statement is proved, for a statement that is true from some point on:
 /// "the least scale that is safe".
 ///
 /// # Contract
 /// The result is one at which `proved` has returned true. The number tried next below it, at the
 /// resolution of the range, returned false, unless the result is the lower end of the range.
-/// `proved` gives no estimate to steer by, so this bisects: up to 64 calls for neighbouring `f64`.
+/// `proved` gives no estimate to steer by, so this bisects: about 64 calls for neighbouring `f64`.
 /// Use [`least_at_most`] where there is a figure to compare.
 ///
 /// # Errors
@@ -257,7 +255,8 @@ pub fn least_where(mut proved: impl FnMut(f64) -> bool, range: Range) -> Result<
 /// # Errors
 /// As for [`least_where`].
 pub fn greatest_where(mut proved: impl FnMut(f64) -> bool, range: Range) -> Result<f64, RootError> {
-    least_where(|x| proved(-x), range.mirrored()).map(|x| -x).map_err(RootError::mirrored)
+    // `0.0 - x` mirrors as `-x` does, and keeps the sign of zero out of it.
+    least_where(|x| proved(0.0 - x), range.mirrored()).map(|x| 0.0 - x).map_err(RootError::mirrored)
 }
 
 /// The least `x` at which `f(x) <= limit` is proved, for a decreasing `f`: the least scale of noise
@@ -284,7 +283,7 @@ pub fn least_at_most(mut f: impl FnMut(f64) -> Bounds, limit: f64, range: Range)
 /// # Errors
 /// As for [`least_at_most`].
 pub fn greatest_at_most(mut f: impl FnMut(f64) -> Bounds, limit: f64, range: Range) -> Result<f64, RootError> {
-    least_at_most(|x| f(-x), limit, range.mirrored()).map(|x| -x).map_err(RootError::mirrored)
+    least_at_most(|x| f(0.0 - x), limit, range.mirrored()).map(|x| 0.0 - x).map_err(RootError::mirrored)
 }
 
 impl RootError {
@@ -312,267 +311,5 @@ fn excess(value: f64, limit: f64) -> f64 {
         value.max(f64::from_bits(1)).ln() - limit.ln()
     } else {
         value - limit
-    }
-}
-
-/// The place of `x` in the order of all `f64`; both zeros have the key 0.
-fn key(x: f64) -> i64 {
-    let bits = x.to_bits() as i64;
-    if bits < 0 { i64::MIN.wrapping_sub(bits) } else { bits }
-}
-
-/// The number at a place.
-fn number(key: i64) -> f64 {
-    f64::from_bits(if key < 0 { i64::MIN.wrapping_sub(key) } else { key } as u64)
-}
-
-/// What one evaluation tells a search.
-#[derive(Clone, Copy, Debug)]
-struct Guide {
-    /// Whether the statement is proved here.
-    holds: bool,
-    /// An increasing figure that passes zero near the boundary; a NaN if there is none.
-    height: f64,
-}
-
-/// An evaluated place.
-#[derive(Clone, Copy, Debug)]
-struct Point {
-    key: i64,
-    guide: Guide,
-}
-
-fn points(seen: &[(i64, Bounds)], guide: impl Fn(Bounds) -> Guide) -> Vec<Point> {
-    seen.iter().map(|&(key, value)| Point { key, guide: guide(value) }).collect()
-}
-
-/// A range as keys.
-#[derive(Clone, Copy, Debug)]
-struct Resolved {
-    lower: i64,
-    upper: i64,
-    guess: Option<i64>,
-    /// The distance in keys at which a bracket is narrow enough.
-    resolution: u64,
-}
-
-impl Resolved {
-    /// The last key found where the statement does not hold, and the first where it does. A missing
-    /// side means that the whole range, as far as it was tried, lies on the other.
-    fn boundary(&self, seen: &[Point], mut probe: impl FnMut(i64) -> Guide) -> (Option<i64>, Option<i64>) {
-        let mut at = |key: i64| Point { key, guide: probe(key) };
-        let mut after = seen.iter().filter(|point| point.guide.holds).min_by_key(|point| point.key).copied();
-        let limit = after.map_or(i64::MAX, |point| point.key);
-        let mut before =
-            seen.iter().filter(|point| !point.guide.holds && point.key < limit).max_by_key(|point| point.key).copied();
-        if before.is_none() && after.is_none() {
-            let first = at(self.guess.unwrap_or(self.lower));
-            *if first.guide.holds { &mut after } else { &mut before } = Some(first);
-        }
-        let mut recent = Recent::default();
-        let factor_of_two = 1i64 << 52;
-        let mut stride = if self.guess.is_some() { factor_of_two } else { i64::MAX };
-        let (before, after) = loop {
-            let next = match (before, after) {
-                (Some(before), Some(after)) => break (before, after),
-                (None, Some(after)) if after.key > self.lower => at(after.key.saturating_sub(stride).max(self.lower)),
-                (Some(before), None) if before.key < self.upper => {
-                    at(before.key.saturating_add(stride).min(self.upper))
-                }
-                _ => return (before.map(|point| point.key), after.map(|point| point.key)),
-            };
-            let side = if next.guide.holds { &mut after } else { &mut before };
-            if let Some(left_behind) = side.replace(next) {
-                recent.push(left_behind);
-            }
-            stride = stride.saturating_mul(2);
-        };
-        for &point in seen.iter().filter(|point| point.key != before.key && point.key != after.key) {
-            recent.push(point);
-        }
-        let bracket = Bracket { before, after, recent }.narrow(self.resolution, at);
-        (Some(bracket.before.key), Some(bracket.after.key))
-    }
-
-    /// Tries places ever farther in from one end; the first that is `good`.
-    fn walk_in(&self, end: i64, mut good: impl FnMut(i64) -> bool) -> Option<i64> {
-        let span = self.lower.abs_diff(self.upper);
-        let places = (2..=62).rev().step_by(4).map(|halvings| (span >> halvings) as i64).filter(|offset| *offset > 0);
-        places.map(|offset| if end == self.lower { end + offset } else { end - offset }).find(|place| good(*place))
-    }
-}
-
-/// The two points that left the bracket last.
-#[derive(Clone, Copy, Debug, Default)]
-struct Recent([Option<Point>; 2]);
-
-impl Recent {
-    fn push(&mut self, point: Point) {
-        self.0 = [Some(point), self.0[0]];
-    }
-}
-
-/// Two places between which the statement begins to hold.
-#[derive(Clone, Copy, Debug)]
-struct Bracket {
-    before: Point,
-    after: Point,
-    recent: Recent,
-}
-
-impl Bracket {
-    /// Probes that fail to halve the bracket, before it is bisected.
-    const PATIENCE: u32 = 3;
-
-    fn width(&self) -> u64 {
-        self.before.key.abs_diff(self.after.key)
-    }
-
-    fn narrow(mut self, resolution: u64, mut at: impl FnMut(i64) -> Point) -> Self {
-        let (mut stalled, mut one_sided, mut bisections) = (0, 0, 0);
-        let mut last_side = None;
-        while self.width() > resolution {
-            let width = self.width();
-            let interpolated = if stalled < Self::PATIENCE { self.crossing() } else { None };
-            let place = match interpolated {
-                Some(crossing) => self.past(crossing, one_sided),
-                None => {
-                    stalled = 0;
-                    bisections += 1;
-                    self.middle(bisections)
-                }
-            };
-            let point = at(place);
-            let side = if point.guide.holds { &mut self.after } else { &mut self.before };
-            let left_behind = std::mem::replace(side, point);
-            self.recent.push(left_behind);
-            one_sided = if last_side == Some(point.guide.holds) { one_sided + 1 } else { 0 };
-            last_side = Some(point.guide.holds);
-            stalled = if self.width() > width / 2 { stalled + 1 } else { 0 };
-        }
-        self
-    }
-
-    /// The middle in keys, which is that of the exponents. Half of all keys between zero and one belong
-    /// to numbers below `1e-150`, so a bracket of very different numbers is split in the middle of the
-    /// numbers every other time. A statement without heights is taken to be about a scale, and is not.
-    fn middle(&self, turn: u32) -> i64 {
-        let (low, high) = (number(self.before.key), number(self.after.key));
-        let very_different = (low <= 0.0 && high >= 0.0) || high / low > 1024.0 || low / high > 1024.0;
-        let of_numbers = key(0.5 * low + 0.5 * high);
-        let inside = self.before.key < of_numbers && of_numbers < self.after.key;
-        if very_different && inside && turn % 2 == 1 && !self.before.guide.height.is_nan() {
-            of_numbers
-        } else {
-            self.before.key + (self.width() / 2) as i64
-        }
-    }
-
-    /// The place to probe: past the expected crossing, seen from the nearer end of the bracket, by the
-    /// error of the expectation. The probe is then on the other side and still close. Each probe that
-    /// was not far enough makes the next go four times as far.
-    fn past(&self, crossing: Crossing, one_sided: u32) -> i64 {
-        let from_before = self.before.key.abs_diff(crossing.place);
-        let from_after = self.after.key.abs_diff(crossing.place);
-        let step = from_before.min(from_after);
-        let gallop = 1u64 << (2 * one_sided.min(20));
-        let farther = step.saturating_add(crossing.error.saturating_mul(gallop).max(gallop / 2));
-        // Beyond the middle the crossing itself is as good a probe.
-        let taken = if farther > self.width() / 2 { step } else { farther } as i64;
-        if from_before <= from_after { self.before.key + taken } else { self.after.key - taken }
-    }
-
-    /// Where the heights are expected to pass zero, strictly inside the bracket: inverse interpolation
-    /// in Newton's form through the ends and the recent points, with as many points as have distinct
-    /// heights in the right order.
-    fn crossing(&self) -> Option<Crossing> {
-        let (low, high) = (self.before, self.after);
-        let (low_height, high_height) = (low.guide.height, high.guide.height);
-        if !(low_height.is_finite() && high_height.is_finite() && low_height < high_height) {
-            return None;
-        }
-        let (low_x, high_x) = (number(low.key), number(high.key));
-        let logarithmic = (low_x > 0.0 && high_x > 2.0 * low_x) || (high_x < 0.0 && low_x < 2.0 * high_x);
-        let origin = if low_height.abs() < high_height.abs() { low } else { high };
-        let origin_x = number(origin.key);
-        let coordinate = |point: Point| {
-            let x = number(point.key);
-            if logarithmic { x.abs().ln() - origin_x.abs().ln() } else { x - origin_x }
-        };
-        let place = |coordinate: f64| {
-            let x = if logarithmic { origin_x * coordinate.exp() } else { origin_x + coordinate };
-            let place = key(x);
-            (x.is_finite() && low.key <= place && place <= high.key)
-                .then(|| place.clamp(low.key.saturating_add(1), high.key.saturating_sub(1)))
-        };
-
-        let other = if origin.key == low.key { high } else { low };
-        let mut nodes = [(0.0, 0.0); 4];
-        nodes[0] = (0.0, origin.guide.height);
-        nodes[1] = (coordinate(other), other.guide.height);
-        let mut count = 2;
-        for point in self.recent.0.into_iter().flatten() {
-            let node = (coordinate(point), point.guide.height);
-            let in_order = nodes[..count].iter().all(|earlier| (node.0 - earlier.0) * (node.1 - earlier.1) > 0.0);
-            if in_order
-                && node.0.is_finite()
-                && node.1.is_finite()
-                && (!logarithmic || number(point.key) * origin_x > 0.0)
-            {
-                nodes[count] = node;
-                count += 1;
-            }
-        }
-        let (used, found) = (2..=count)
-            .rev()
-            .find_map(|used| place(inverse_interpolation_at_zero(&nodes[..used])).map(|found| (used, found)))?;
-        // What one point fewer would have said differs by about the error of that.
-        let coarser = if used > 2 { place(inverse_interpolation_at_zero(&nodes[..used - 1])) } else { None };
-        Some(Crossing { place: found, error: coarser.map_or(0, |coarser| coarser.abs_diff(found) / 4) })
-    }
-}
-
-/// Where an interpolation expects the boundary, and how far off it may be, in keys.
-#[derive(Clone, Copy, Debug)]
-struct Crossing {
-    place: i64,
-    error: u64,
-}
-
-/// The polynomial through `(coordinate, height)` pairs, as a function of height, at height zero.
-fn inverse_interpolation_at_zero(nodes: &[(f64, f64)]) -> f64 {
-    let mut differences = [0.0; 4];
-    for (difference, node) in differences.iter_mut().zip(nodes) {
-        *difference = node.0;
-    }
-    for order in 1..nodes.len() {
-        for index in (order..nodes.len()).rev() {
-            differences[index] =
-                (differences[index] - differences[index - 1]) / (nodes[index].1 - nodes[index - order].1);
-        }
-    }
-    let last = nodes.len() - 1;
-    (0..last).rev().fold(differences[last], |value, index| value * -nodes[index].1 + differences[index])
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn keys_count_every_number_in_order() {
-        for x in [0.0, 5e-324, 1.0, 1e300, f64::MAX, -5e-324, -1.0, -f64::MAX] {
-            assert_eq!(number(key(x)), x);
-            assert_eq!(number(key(x) - 1), x.next_down());
-        }
-        assert_eq!(key(-0.0), key(0.0));
-    }
-
-    #[test]
-    fn interpolation_reproduces_the_inverse_of_a_cubic() {
-        // x = y^3 + 2y + 5, so the crossing y = 0 is at x = 5.
-        let node = |y: f64| (y * y * y + 2.0 * y + 5.0, y);
-        let value = inverse_interpolation_at_zero(&[node(-1.0), node(2.0), node(3.0), node(0.5)]);
-        assert!((value - 5.0).abs() < 1e-12, "{value}");
     }
 }

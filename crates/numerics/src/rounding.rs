@@ -111,7 +111,13 @@ pub fn div_down(a: f64, b: f64) -> f64 {
     let negative = (a < 0.0) != (b < 0.0);
     if quotient.is_nan() || b.is_infinite() {
         // inf/inf may be anything of its sign; finite/inf tends to zero.
-        return if negative && quotient.is_nan() { f64::NEG_INFINITY } else if negative { -f64::from_bits(1) } else { 0.0 };
+        return if negative && quotient.is_nan() {
+            f64::NEG_INFINITY
+        } else if negative {
+            -f64::from_bits(1)
+        } else {
+            0.0
+        };
     }
     if quotient.is_infinite() {
         return overflowed_down(quotient, a.is_finite());
@@ -286,7 +292,10 @@ mod tests {
                         continue;
                     }
                     let (low, high, truth) = (down(a, b), up(a, b), exact(oracle, a, b));
-                    assert!(low <= truth && truth <= high, "op {index}: {a:e}, {b:e}: [{low:e}, {high:e}] misses {truth}");
+                    assert!(
+                        low <= truth && truth <= high,
+                        "op {index}: {a:e}, {b:e}: [{low:e}, {high:e}] misses {truth}"
+                    );
                     assert!(low.next_up().next_up() >= high, "op {index}: {a:e}, {b:e}: [{low:e}, {high:e}] is wide");
                 }
             }

@@ -158,5 +158,12 @@ fn a_singular_point_keeps_its_value_and_loses_its_derivatives() {
     assert_eq!(root.bounds(), Bounds::new(0.0, 1.0));
     assert_eq!(root.coefficient(1).upper(), f64::INFINITY);
     assert_eq!(x.clone().pow(0.3).coefficient(2), Bounds::WHOLE_LINE);
-    assert_eq!((x.exactly(1.0) / x).bounds(), Bounds::WHOLE_LINE);
+    assert_eq!((x.exactly(1.0) / x.clone()).bounds(), Bounds::WHOLE_LINE);
+    // A polynomial is smooth at zero, also when it is written as a power.
+    let cube = x.pow(3.0);
+    assert_eq!(cube.bounds(), Bounds::new(0.0, 1.0));
+    assert_eq!(
+        [1, 2, 3, 4].map(|k| cube.coefficient(k)),
+        [3.0, 3.0, 1.0, 0.0].map(|top| if top == 1.0 { Bounds::ONE } else { Bounds::new(0.0, top) })
+    );
 }

@@ -5,7 +5,7 @@ use reticent_numerics::quadrature::{
     Integrand, Options, integrate, integrate_convex, integrate_monotone, integrate_with_tail,
 };
 use reticent_numerics::root::Direction;
-use reticent_numerics::{Bounds, Enclosure};
+use reticent_numerics::{Big, Bounds, Enclosure, Wide};
 use rug::Float;
 use rug::float::Constant;
 use rug::ops::Pow;
@@ -265,4 +265,37 @@ fn noise_in_the_values_ends_the_subdivision() {
     let integral = integrate_convex(noisy, 0.0, 1.0, &options);
     assert!(integral.contains(1f64.exp_m1()) && integral.width() < 1e-3, "{integral:?}");
     assert!(count.get() < 500, "{}", count.get());
+}
+
+/// How far `truth` may be from the number in `integral`, found by taking away the leading parts of
+/// both until only the last digits are left.
+fn distance<E: Enclosure>(integral: E, truth: Float) -> Bounds {
+    let (mut rest, mut expected) = (integral, truth);
+    for _ in 0..4 {
+        let leading = rest.bounds().estimate();
+        rest = rest.clone() - rest.exactly(leading);
+        expected -= leading;
+    }
+    rest.bounds() - Bounds::new(expected.to_f64().next_down(), expected.to_f64().next_up())
+}
+
+#[test]
+fn the_same_formulas_integrate_at_higher_precision() {
+    let truth = bell(2, 1.0);
+    for (formula, upper, truth) in [
+        (Formula::Bell { scale: 1.0, power: 2 }, 1.0, truth),
+        (Formula::Reciprocal, 3.0, ln(4.0)),
+        (Formula::Bell { scale: 1.0, power: 3 }, 2.0, bell(3, 2.0)),
+    ] {
+        let options = Options { relative_tolerance: 1e-27, order: 40, ..Options::default() };
+        let integrand = Counted { formula, count: Cell::new(0) };
+        let wide =
+            distance(integrate(&integrand, &Wide::from_bounds(Bounds::ZERO), 0.0, upper, &options), truth.clone());
+        println!("{formula:?} in Wide: {wide:?}, {} evaluations", integrand.count.take());
+        assert!(wide.contains(0.0) && wide.width() < 1e-26, "{formula:?}: {wide:?}");
+        let options = Options { relative_tolerance: 1e-40, order: 60, ..Options::default() };
+        let big = distance(integrate(&integrand, &Big::exact(0.0, 180), 0.0, upper, &options), truth);
+        println!("{formula:?} in Big: {big:?}, {} evaluations", integrand.count.take());
+        assert!(big.contains(0.0) && big.width() < 1e-39, "{formula:?}: {big:?}");
+    }
 }

@@ -250,6 +250,7 @@ fn thresholds_of_predicates_are_exact_to_the_last_bit() {
     }
     assert_eq!(least_where(|_| true, Range::between(0.25, 1.0)), Ok(0.25));
     assert_eq!(greatest_where(|_| true, Range::between(0.25, 1.0)), Ok(1.0));
+    assert!(greatest_where(|x| x <= 0.0, Range::between(-1.0, 1.0)).unwrap().is_sign_positive());
 }
 
 #[test]
@@ -268,6 +269,14 @@ fn a_tolerance_saves_calls_and_stays_proved() {
         assert!(least > 77.7 && least <= 77.7 * (1.0 + tolerance), "{least}");
         assert!(f64::from(count.get()) <= 7.0 - tolerance.log2(), "{}", count.get());
     }
+}
+
+#[test]
+fn a_tolerance_that_makes_no_sense_means_the_finest_or_the_coarsest() {
+    for tolerance in [f64::NAN, -1.0, 0.0, 1e-300] {
+        assert_eq!(least_where(|x| x >= 0.3, Range::between(0.1, 1.0).to_within(tolerance)), Ok(0.3));
+    }
+    assert_eq!(least_where(|x| x >= 0.3, Range::between(0.1, 1.0).to_within(f64::INFINITY)), Ok(1.0));
 }
 
 /// The tail of the Gaussian mechanism falls over hundreds of orders of magnitude: exp(-x^2/2) here.

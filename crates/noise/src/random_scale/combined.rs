@@ -1,8 +1,8 @@
 //! An inverse scale that is a sum of independent parts.
 
 use super::InverseScale;
-use crate::parameter::{positive, require};
 use crate::NoiseError;
+use crate::parameter::{positive, require};
 use reticent_numerics::Enclosure;
 
 /// `T = sum_i a_i T_i` with independent `T_i` and `a_i > 0`.
@@ -32,9 +32,9 @@ impl Combined {
     }
 
     pub(super) fn transform<E: Enclosure>(&self, x: &E) -> E {
-        self.parts.iter().fold(x.exactly(1.0), |product, (weight, part)| {
-            product * part.transform(&(x.exactly(*weight) * x.clone()))
-        })
+        self.parts
+            .iter()
+            .fold(x.exactly(1.0), |product, (weight, part)| product * part.transform(&(x.exactly(*weight) * x.clone())))
     }
 
     pub(super) fn tilted_mean<E: Enclosure>(&self, x: &E) -> E {

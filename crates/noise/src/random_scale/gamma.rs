@@ -1,7 +1,7 @@
 //! An inverse scale with a gamma distribution.
 
-use crate::parameter::{positive, require};
 use crate::NoiseError;
+use crate::parameter::{positive, require};
 use reticent_numerics::Enclosure;
 
 /// `T` with density proportional to `t^(k-1) exp(-t / theta)`.

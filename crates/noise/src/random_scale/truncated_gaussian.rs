@@ -1,7 +1,7 @@
 //! An inverse scale with a normal distribution cut to an interval.
 
-use crate::parameter::{positive, require};
 use crate::NoiseError;
+use crate::parameter::{positive, require};
 use reticent_numerics::{Enclosure, normal_tail};
 
 /// `T` normal with mean `mu` and standard deviation `sigma`, given that it lies in `[lower, upper]`.
@@ -58,7 +58,8 @@ impl TruncatedGaussianScale {
             return self.density_at(self.lower, x) * mills_ratio(&a) - self.density_at(self.upper, x) * mills_ratio(&b);
         }
         if b.bounds().upper() <= -1.0 {
-            return self.density_at(self.upper, x) * mills_ratio(&-b) - self.density_at(self.lower, x) * mills_ratio(&-a);
+            return self.density_at(self.upper, x) * mills_ratio(&-b)
+                - self.density_at(self.lower, x) * mills_ratio(&-a);
         }
         let sigma_x = x.exactly(self.sigma) * x.clone();
         let exponent = (sigma_x.clone() * sigma_x).times_power_of_two(-1) - x.exactly(self.mu) * x.clone();

@@ -1,7 +1,7 @@
 //! An inverse scale that takes one of two values.
 
-use crate::parameter::{positive, require};
 use crate::NoiseError;
+use crate::parameter::{positive, require};
 use reticent_numerics::Enclosure;
 
 /// `T = first` with probability `weight`, and `second` otherwise.

@@ -1,7 +1,7 @@
 //! An inverse scale that is uniform on an interval.
 
-use crate::parameter::require;
 use crate::NoiseError;
+use crate::parameter::require;
 use reticent_numerics::Enclosure;
 
 /// `T` uniform on `[lower, upper]`.

@@ -51,10 +51,7 @@ impl EntropySource for OperatingSystem {
 /// # Errors
 /// When the source fails, delivers too little, or delivers what a working source would deliver with
 /// probability below `2^-60` ([`looks_random`], [`SeenKeys`]). `key` is zero then.
-pub(super) fn draw_key(
-    source: &mut impl EntropySource,
-    key: &mut [u8; KEY_BYTES],
-) -> Result<(), RandomnessError> {
+pub(super) fn draw_key(source: &mut impl EntropySource, key: &mut [u8; KEY_BYTES]) -> Result<(), RandomnessError> {
     key.zeroize();
     let drawn = source.read(key).and_then(|delivered| vet(delivered, key));
     if drawn.is_err() {
@@ -73,11 +70,7 @@ fn vet(delivered: usize, key: &[u8; KEY_BYTES]) -> Result<(), RandomnessError> {
     if !looks_random(key) {
         return Err(RandomnessError::EntropyImplausible);
     }
-    if SEEN_KEYS.insert(fingerprint(key)) {
-        Ok(())
-    } else {
-        Err(RandomnessError::EntropyRepeated)
-    }
+    if SEEN_KEYS.insert(fingerprint(key)) { Ok(()) } else { Err(RandomnessError::EntropyRepeated) }
 }
 
 /// False for a key with a zero word or with two equal words among its four: an unwritten or
@@ -86,10 +79,7 @@ fn vet(delivered: usize, key: &[u8; KEY_BYTES]) -> Result<(), RandomnessError> {
 /// A uniform key fails with probability at most `(4 + 6) 2^-64`.
 fn looks_random(key: &[u8; KEY_BYTES]) -> bool {
     let (words, _) = key.as_chunks::<8>();
-    words
-        .iter()
-        .enumerate()
-        .all(|(i, word)| *word != [0; 8] && !words[..i].contains(word))
+    words.iter().enumerate().all(|(i, word)| *word != [0; 8] && !words[..i].contains(word))
 }
 
 /// 64 bits that equal keys share and from which the key cannot be computed: keystream of the key
@@ -151,10 +141,7 @@ mod tests {
         let mut repeating = counting;
         repeating.copy_within(0..8, 24);
         for bytes in [[0; KEY_BYTES], [0xff; KEY_BYTES], half_written, repeating] {
-            assert_eq!(
-                draw(&bytes, KEY_BYTES),
-                (Err(RandomnessError::EntropyImplausible), [0; KEY_BYTES])
-            );
+            assert_eq!(draw(&bytes, KEY_BYTES), (Err(RandomnessError::EntropyImplausible), [0; KEY_BYTES]));
         }
         assert_eq!(draw(&counting, KEY_BYTES), (Ok(()), counting));
     }
@@ -164,10 +151,7 @@ mod tests {
         let bytes: [u8; KEY_BYTES] = std::array::from_fn(|i| 100 + i as u8);
         for delivered in [0, 1, 31, 33, usize::MAX] {
             let (drawn, key) = draw(&bytes, delivered);
-            assert!(
-                matches!(drawn, Err(RandomnessError::EntropyShort { needed: 32, .. })),
-                "{delivered}"
-            );
+            assert!(matches!(drawn, Err(RandomnessError::EntropyShort { needed: 32, .. })), "{delivered}");
             assert_eq!(key, [0; KEY_BYTES]);
         }
     }
@@ -184,22 +168,12 @@ mod tests {
     fn a_source_that_repeats_itself_is_refused() {
         let bytes: [u8; KEY_BYTES] = std::array::from_fn(|i| 200 + i as u8);
         assert_eq!(draw(&bytes, KEY_BYTES), (Ok(()), bytes));
-        assert_eq!(
-            draw(&bytes, KEY_BYTES),
-            (Err(RandomnessError::EntropyRepeated), [0; KEY_BYTES])
-        );
+        assert_eq!(draw(&bytes, KEY_BYTES), (Err(RandomnessError::EntropyRepeated), [0; KEY_BYTES]));
     }
 
     #[test]
     fn only_the_operating_system_is_secure() {
         assert_eq!(OperatingSystem.provenance(), Provenance::Secure);
-        assert_eq!(
-            Canned {
-                bytes: &[],
-                delivered: 0
-            }
-            .provenance(),
-            Provenance::Seeded
-        );
+        assert_eq!(Canned { bytes: &[], delivered: 0 }.provenance(), Provenance::Seeded);
     }
 }

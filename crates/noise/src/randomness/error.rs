@@ -25,9 +25,7 @@ pub enum RandomnessError {
     },
 
     /// The delivered bytes contain zero or equal words, as from a source that is broken or a mere stub.
-    #[error(
-        "The entropy source delivered bytes that are plainly not random, so no random number was drawn."
-    )]
+    #[error("The entropy source delivered bytes that are plainly not random, so no random number was drawn.")]
     EntropyImplausible,
 
     /// The entropy source delivered a key that this process has been given before.
@@ -45,9 +43,7 @@ pub enum RandomnessError {
     },
 
     /// An earlier failure closed this generator.
-    #[error(
-        "This generator was closed by an earlier failure of its entropy source; make a new one."
-    )]
+    #[error("This generator was closed by an earlier failure of its entropy source; make a new one.")]
     Closed,
 }
 

@@ -39,10 +39,7 @@ impl ProcessMark {
     /// When the fork handler cannot be registered: the generation would mean nothing.
     pub(super) fn of_this_process() -> Result<Self, RandomnessError> {
         register_handler()?;
-        Ok(Self {
-            generation: generation(),
-            id: std::process::id(),
-        })
+        Ok(Self { generation: generation(), id: std::process::id() })
     }
 }
 
@@ -64,11 +61,7 @@ fn register_handler() -> Result<(), RandomnessError> {
             libc::pthread_atfork(None, None, Some(in_the_child))
         }
     });
-    if code == 0 {
-        Ok(())
-    } else {
-        Err(RandomnessError::ForkUnnoticed { code })
-    }
+    if code == 0 { Ok(()) } else { Err(RandomnessError::ForkUnnoticed { code }) }
 }
 
 /// There is no `fork` here.

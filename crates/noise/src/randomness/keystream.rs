@@ -37,10 +37,7 @@ pub(super) struct Keystream {
 impl Keystream {
     /// No unread words.
     pub(super) fn empty() -> Self {
-        Self {
-            words: Box::new([[0; 8]; BUFFER_WORDS]),
-            next: BUFFER_WORDS,
-        }
+        Self { words: Box::new([[0; 8]; BUFFER_WORDS]), next: BUFFER_WORDS }
     }
 
     /// Discards what is unread and makes the blocks `first_block..first_block + BUFFER_BLOCKS` of the
@@ -116,12 +113,7 @@ mod tests {
             *word = keystream.take().unwrap_or(0);
         }
         assert_eq!(keystream.take_into(&mut taken[60..]), 40);
-        assert!(
-            taken
-                .iter()
-                .zip(&original)
-                .all(|(word, bytes)| word.to_le_bytes() == *bytes)
-        );
+        assert!(taken.iter().zip(&original).all(|(word, bytes)| word.to_le_bytes() == *bytes));
         assert!(keystream.words()[..100].iter().all(|word| *word == [0; 8]));
         assert_eq!(keystream.words()[100..], original[100..]);
     }
@@ -150,15 +142,8 @@ mod tests {
         let mut key = [0; KEY_BYTES];
         keystream.take_key(&mut key);
         assert_eq!(key, original[..KEY_WORDS].as_flattened());
-        assert!(
-            keystream.words()[..KEY_WORDS]
-                .iter()
-                .all(|word| *word == [0; 8])
-        );
-        assert_eq!(
-            keystream.take().map(u64::to_le_bytes),
-            Some(original[KEY_WORDS])
-        );
+        assert!(keystream.words()[..KEY_WORDS].iter().all(|word| *word == [0; 8]));
+        assert_eq!(keystream.take().map(u64::to_le_bytes), Some(original[KEY_WORDS]));
     }
 
     /// RFC 8439, appendix A.1, test vectors 1 and 2: zero key and nonce, blocks 0 and 1.
@@ -169,17 +154,11 @@ mod tests {
         let bytes = keystream.words().as_flattened();
         assert_eq!(
             bytes[..16],
-            [
-                0x76, 0xb8, 0xe0, 0xad, 0xa0, 0xf1, 0x3d, 0x90, 0x40, 0x5d, 0x6a, 0xe5, 0x53, 0x86,
-                0xbd, 0x28
-            ]
+            [0x76, 0xb8, 0xe0, 0xad, 0xa0, 0xf1, 0x3d, 0x90, 0x40, 0x5d, 0x6a, 0xe5, 0x53, 0x86, 0xbd, 0x28]
         );
         assert_eq!(
             bytes[64..80],
-            [
-                0x9f, 0x07, 0xe7, 0xbe, 0x55, 0x51, 0x38, 0x7a, 0x98, 0xba, 0x97, 0x7c, 0x73, 0x2d,
-                0x08, 0x0d
-            ]
+            [0x9f, 0x07, 0xe7, 0xbe, 0x55, 0x51, 0x38, 0x7a, 0x98, 0xba, 0x97, 0x7c, 0x73, 0x2d, 0x08, 0x0d]
         );
         let second: Vec<u8> = bytes[64 * 8..].to_vec();
         keystream.generate(&[0; KEY_BYTES], [0; 12], 8);

@@ -161,9 +161,7 @@ impl<E: EntropySource> Drop for FastKeyErasure<E> {
 impl<E: EntropySource> fmt::Debug for FastKeyErasure<E> {
     /// Prints the provenance and nothing of the state.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("FastKeyErasure")
-            .field("provenance", &self.provenance())
-            .finish_non_exhaustive()
+        f.debug_struct("FastKeyErasure").field("provenance", &self.provenance()).finish_non_exhaustive()
     }
 }
 
@@ -195,8 +193,7 @@ mod tests {
         last_key: &'a Cell<[u8; KEY_BYTES]>,
     }
 
-    const FAILURE: RandomnessError =
-        RandomnessError::EntropyUnavailable(getrandom::Error::new_custom(1));
+    const FAILURE: RandomnessError = RandomnessError::EntropyUnavailable(getrandom::Error::new_custom(1));
 
     impl EntropySource for Moody<'_> {
         #[allow(clippy::panic)]
@@ -229,24 +226,12 @@ mod tests {
 
     impl Bench {
         fn new(mood: Mood) -> Self {
-            Self {
-                mood: Cell::new(mood),
-                keys_given: Cell::new(0),
-                last_key: Cell::new([0; KEY_BYTES]),
-            }
+            Self { mood: Cell::new(mood), keys_given: Cell::new(0), last_key: Cell::new([0; KEY_BYTES]) }
         }
 
         fn generator(&self) -> Result<FastKeyErasure<Moody<'_>>, RandomnessError> {
-            let Self {
-                mood,
-                keys_given,
-                last_key,
-            } = self;
-            FastKeyErasure::keyed_from(Moody {
-                mood,
-                keys_given,
-                last_key,
-            })
+            let Self { mood, keys_given, last_key } = self;
+            FastKeyErasure::keyed_from(Moody { mood, keys_given, last_key })
         }
     }
 
@@ -269,13 +254,7 @@ mod tests {
     fn failures() -> [(Mood, RandomnessError); 3] {
         [
             (Mood::Failing, FAILURE),
-            (
-                Mood::Short,
-                RandomnessError::EntropyShort {
-                    delivered: 31,
-                    needed: 32,
-                },
-            ),
+            (Mood::Short, RandomnessError::EntropyShort { delivered: 31, needed: 32 }),
             (Mood::Zero, RandomnessError::EntropyImplausible),
         ]
     }
@@ -319,11 +298,7 @@ mod tests {
         assert_eq!(*random.key, first);
         random.next_u64().unwrap();
         assert_ne!(*random.key, first);
-        assert!(
-            random.unread.words()[..KEY_WORDS + 1]
-                .iter()
-                .all(|word| *word == [0; 8])
-        );
+        assert!(random.unread.words()[..KEY_WORDS + 1].iter().all(|word| *word == [0; 8]));
     }
 
     #[test]
@@ -422,9 +397,6 @@ mod tests {
     fn debug_output_has_no_state() {
         let mut random = SecureRandom::new().unwrap();
         random.next_u64().unwrap();
-        assert_eq!(
-            format!("{random:?}"),
-            "FastKeyErasure { provenance: Secure, .. }"
-        );
+        assert_eq!(format!("{random:?}"), "FastKeyErasure { provenance: Secure, .. }");
     }
 }

@@ -53,12 +53,7 @@ impl SeededRandom {
 
     /// Stream 0 of a seed given as a key.
     pub fn from_seed(seed: [u8; KEY_BYTES]) -> Self {
-        Self {
-            unread: Keystream::empty(),
-            seed,
-            stream: 0,
-            next_block: 0,
-        }
+        Self { unread: Keystream::empty(), seed, stream: 0, next_block: 0 }
     }
 
     /// Stream `stream` of the same seed, from its start, whatever has been drawn from this one.
@@ -72,12 +67,7 @@ impl SeededRandom {
     #[cold]
     #[inline(never)]
     fn refill(&mut self) {
-        let Self {
-            unread,
-            seed,
-            stream,
-            next_block,
-        } = self;
+        let Self { unread, seed, stream, next_block } = self;
         let mut nonce = [0; 12];
         nonce[..4].copy_from_slice(&((*next_block >> 32) as u32).to_le_bytes());
         nonce[4..].copy_from_slice(&stream.to_le_bytes());
@@ -123,9 +113,7 @@ impl RandomBits for SeededRandom {
 impl fmt::Debug for SeededRandom {
     /// Prints the stream number and nothing of the state.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("SeededRandom")
-            .field("stream", &self.stream)
-            .finish_non_exhaustive()
+        f.debug_struct("SeededRandom").field("stream", &self.stream).finish_non_exhaustive()
     }
 }
 

@@ -1,0 +1,177 @@
+//! What ran, as plain data.
+
+use serde::{Deserialize, Serialize};
+
+/// A release, described completely enough that an accountant needs no other source.
+///
+/// Variants are only ever added and never change their meaning; an accountant that does not know one says so. All parameters are those that
+/// the noise was drawn with, not those that were asked for. `sensitivity` is the most by which one privacy unit moves the released value, in the
+/// norm that the variant names.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "mechanism", rename_all = "kebab-case")]
+#[non_exhaustive]
+pub enum Event {
+    /// Laplace noise on each coordinate; l1 sensitivity.
+    Laplace {
+        /// `b`.
+        scale: f64,
+        /// The l1 sensitivity.
+        sensitivity: f64,
+    },
+    /// Discrete Laplace noise on each coordinate; l1 sensitivity.
+    DiscreteLaplace {
+        /// `b`.
+        scale: f64,
+        /// The l1 sensitivity.
+        sensitivity: u64,
+    },
+    /// Staircase noise on a scalar.
+    Staircase {
+        /// The loss over one sensitivity.
+        epsilon: f64,
+        /// Where a step ends, as a share of the sensitivity.
+        gamma: f64,
+        /// The sensitivity.
+        sensitivity: f64,
+    },
+    /// Gaussian noise on each coordinate; l2 sensitivity.
+    Gaussian {
+        /// The standard deviation.
+        sigma: f64,
+        /// The l2 sensitivity.
+        sensitivity: f64,
+    },
+    /// Discrete Gaussian noise on an integer.
+    DiscreteGaussian {
+        /// The parameter `sigma`.
+        sigma: f64,
+        /// The sensitivity.
+        sensitivity: u64,
+    },
+    /// Generalized Gaussian noise with independent coordinates.
+    GeneralizedGaussian {
+        /// `p`.
+        order: f64,
+        /// `b`.
+        scale: f64,
+        /// The most by which each coordinate moves, all at once; one entry for a scalar.
+        sensitivities: Vec<f64>,
+    },
+    /// Generalized Gaussian noise given that the released scalar stays in a range.
+    TruncatedGeneralizedGaussian {
+        /// `p`.
+        order: f64,
+        /// `b`.
+        scale: f64,
+        /// The width of the range.
+        range: f64,
+        /// The sensitivity.
+        sensitivity: f64,
+    },
+    /// Generalized Gaussian noise, the released scalar clamped to a range.
+    InflatedGeneralizedGaussian {
+        /// `p`.
+        order: f64,
+        /// `b`.
+        scale: f64,
+        /// The width of the range.
+        range: f64,
+        /// The sensitivity.
+        sensitivity: f64,
+    },
+    /// k-ary randomized response.
+    RandomizedResponse {
+        /// The loss.
+        epsilon: f64,
+        /// How many answers there are.
+        categories: u64,
+    },
+    /// Laplace noise of random scale on a scalar.
+    RandomScaleLaplace {
+        /// The distribution of the inverse scale.
+        inverse_scale: InverseScale,
+        /// The sensitivity.
+        sensitivity: f64,
+    },
+    /// Gaussian noise of random scale on a scalar.
+    RandomScaleGaussian {
+        /// The possible standard deviations with their probabilities.
+        sigmas: Vec<(f64, f64)>,
+        /// The sensitivity.
+        sensitivity: f64,
+    },
+    /// A choice by the exponential mechanism.
+    Exponential {
+        /// The loss.
+        epsilon: f64,
+    },
+    /// A choice by permute-and-flip.
+    PermuteAndFlip {
+        /// The loss.
+        epsilon: f64,
+    },
+}
+
+/// The distribution of the inverse scale of [`Event::RandomScaleLaplace`].
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "family", rename_all = "kebab-case")]
+#[non_exhaustive]
+pub enum InverseScale {
+    /// `first` with probability `weight`, otherwise `second`.
+    TwoPoint {
+        /// The first value.
+        first: f64,
+        /// The second value.
+        second: f64,
+        /// The probability of the first.
+        weight: f64,
+    },
+    /// A gamma distribution.
+    Gamma {
+        /// `k`.
+        shape: f64,
+        /// `theta`.
+        scale: f64,
+    },
+    /// Uniform on an interval.
+    Uniform {
+        /// The lower end.
+        lower: f64,
+        /// The upper end.
+        upper: f64,
+    },
+    /// A normal distribution cut to an interval.
+    TruncatedGaussian {
+        /// The mean before the cut.
+        mu: f64,
+        /// The standard deviation before the cut.
+        sigma: f64,
+        /// The lower end.
+        lower: f64,
+        /// The upper end.
+        upper: f64,
+    },
+    /// A sum of independent parts with weights.
+    Combined {
+        /// The parts and their weights.
+        parts: Vec<(f64, InverseScale)>,
+    },
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_event_survives_serialisation_and_names_its_mechanism() {
+        let event = Event::RandomScaleLaplace {
+            inverse_scale: InverseScale::Combined {
+                parts: vec![(2.0, InverseScale::Gamma { shape: 3.0, scale: 0.5 })],
+            },
+            sensitivity: 1.0,
+        };
+        let text = serde_json::to_string(&event).expect("plain data");
+        assert!(text.starts_with(r#"{"mechanism":"random-scale-laplace""#), "{text}");
+        assert_eq!(serde_json::from_str::<Event>(&text).expect("round trip"), event);
+    }
+}

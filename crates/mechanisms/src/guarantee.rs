@@ -1,0 +1,62 @@
+//! What a mechanism promises, and the proof that it keeps it.
+
+use reticent_numerics::Bounds;
+use serde::Serialize;
+use std::fmt;
+
+/// Which promise.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Notion {
+    /// Pure differential privacy: no event's probability changes by more than a factor `e^epsilon`.
+    Pure,
+    /// `(epsilon, delta)`-differential privacy: the same up to an additive `delta`.
+    Approximate,
+    /// Probabilistic differential privacy: outside a set of outputs of probability `delta` the loss is at most `epsilon`. It implies the approximate
+    /// notion, but unlike that one it does not survive post-processing (erratum L4).
+    Probabilistic,
+}
+
+impl fmt::Display for Notion {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Notion::Pure => "pure",
+            Notion::Approximate => "approximate",
+            Notion::Probabilistic => "probabilistic",
+        })
+    }
+}
+
+/// The promise a mechanism was calibrated to keep.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct Guarantee {
+    /// Which promise.
+    pub notion: Notion,
+    /// The loss.
+    pub epsilon: f64,
+    /// The exception; zero for the pure notion.
+    pub delta: f64,
+}
+
+impl fmt::Display for Guarantee {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.notion {
+            Notion::Pure => write!(f, "pure differential privacy, epsilon = {}", self.epsilon),
+            Notion::Approximate => {
+                write!(f, "(epsilon, delta)-differential privacy, epsilon = {}, delta = {:e}", self.epsilon, self.delta)
+            }
+            Notion::Probabilistic => {
+                write!(f, "probabilistic differential privacy, epsilon = {}, delta = {:e}", self.epsilon, self.delta)
+            }
+        }
+    }
+}
+
+/// What the scale in use provably gives: computed anew from the scale, not from what was asked for.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Certificate {
+    /// The least epsilon of pure differential privacy.
+    Epsilon(Bounds),
+    /// The least delta at the promised epsilon, in the promised notion.
+    Delta(Bounds),
+}

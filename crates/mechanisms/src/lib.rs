@@ -1,0 +1,12 @@
+//! Every mechanism of the papers, calibrated to the least scale that provably keeps its promise.
+//!
+//! What it is: one file a mechanism, from its formula to its certificate. What it never does: accept a scale that no proof covers, or
+//! charge for other noise than it adds.
+
+mod guarantee;
+mod mechanism;
+mod parameters;
+
+pub use guarantee::{Certificate, Guarantee, Notion};
+pub use mechanism::{Errors, Mechanism, Releaser};
+pub use parameters::{Delta, Distance, Epsilon, MechanismError, Scale};

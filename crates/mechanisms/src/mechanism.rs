@@ -1,0 +1,79 @@
+//! What every mechanism offers.
+
+use crate::MechanismError;
+use crate::guarantee::{Certificate, Guarantee};
+use reticent_accounting::Event;
+use reticent_noise::randomness::{RandomBits, RandomnessError};
+use reticent_numerics::Bounds;
+use std::fmt::Debug;
+
+/// A way to release an answer privately: its noise, its promise with the proof, and the error to expect.
+///
+/// The noise that is added, the promise that is certified and the event that is charged all come from the same fields.
+pub trait Mechanism: Debug + Send + Sync {
+    /// The name by which the command line knows it.
+    fn name(&self) -> &'static str;
+
+    /// How the scale was found, where there is more than one way.
+    fn method(&self) -> &'static str;
+
+    /// `sigma` for Gaussian noise and `b` otherwise.
+    fn scale(&self) -> f64;
+
+    /// Parameters besides the scale, by name.
+    fn parameters(&self) -> Vec<(&'static str, f64)> {
+        Vec::new()
+    }
+
+    /// The promise it was calibrated to keep.
+    fn guarantee(&self) -> Guarantee;
+
+    /// The proof that it keeps it.
+    fn certificate(&self) -> Certificate;
+
+    /// The privacy profile: bounds on the least `delta` with which it is `(epsilon, delta)`-differentially private.
+    ///
+    /// # Errors
+    /// If `epsilon` is negative, infinite or a NaN.
+    fn delta(&self, epsilon: f64) -> Result<Bounds, MechanismError>;
+
+    /// What is charged for a release.
+    fn event(&self) -> Event;
+
+    /// The error to expect, per released number; `None` where the output is not a number with additive noise.
+    fn errors(&self) -> Option<Errors>;
+
+    /// `P[|error| <= t]`, where errors are defined.
+    fn usefulness(&self, t: f64) -> Option<Bounds>;
+
+    /// What releases numbers with this mechanism.
+    ///
+    /// # Errors
+    /// If the noise cannot be made, or the mechanism does not release numbers.
+    fn releaser(&self) -> Result<Box<dyn Releaser>, MechanismError>;
+}
+
+/// Bounds on the usual measures of error of one released number.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Errors {
+    /// The mean absolute error `E|X|`.
+    pub mean_absolute: Bounds,
+    /// The root mean square error `sqrt(E X^2)`.
+    pub root_mean_square: Bounds,
+    /// The differential entropy in nats (the Shannon entropy for integer noise).
+    pub entropy: Bounds,
+    /// The least `t` with `P[|X| <= t] >= 0.95`.
+    pub quantile_95: Bounds,
+}
+
+/// Releases numbers. The value is put on the mechanism's public lattice first.
+pub trait Releaser: Debug + Send + Sync {
+    /// One release.
+    ///
+    /// # Errors
+    /// If random bits cannot be had. Nothing is released then.
+    fn release(&self, value: f64, random: &mut dyn RandomBits) -> Result<f64, RandomnessError>;
+
+    /// The spacing of the lattice that released values lie on.
+    fn spacing(&self) -> f64;
+}
