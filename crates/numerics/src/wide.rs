@@ -16,8 +16,8 @@ use std::ops::{Add, Div, Mul, Neg, Sub};
 /// building blocks of double-word arithmetic*, 2017), but their a-priori bounds are not relied on:
 /// each operation adds up what its own roundings can have lost, at most `u = 2^-53` of each rounded
 /// intermediate result, so that a sum or product that happens to be exact stays a single point. The
-/// new radius is computed in round-to-nearest and then widened by [`UPWARD`] and, where an
-/// intermediate result may have been subnormal, by [`UNDERFLOW`].
+/// new radius is computed in round-to-nearest and then widened by `UPWARD` and, where an
+/// intermediate result may have been subnormal, by `UNDERFLOW`.
 ///
 /// A ball whose radius is not small beside its midpoint is multiplied, divided and so on as the
 /// interval it is, so that signs survive: the product of two enclosures of `[0, 1]` is `[0, 1]`.
@@ -64,25 +64,13 @@ fn fast_two_sum(a: f64, b: f64) -> (f64, f64) {
 
 impl Wide {
     /// Nothing is known: the whole line.
-    pub const WHOLE_LINE: Wide = Wide {
-        hi: 0.0,
-        lo: 0.0,
-        error: f64::INFINITY,
-    };
+    pub const WHOLE_LINE: Wide = Wide { hi: 0.0, lo: 0.0, error: f64::INFINITY };
 
     /// Exactly zero.
-    pub const ZERO: Wide = Wide {
-        hi: 0.0,
-        lo: 0.0,
-        error: 0.0,
-    };
+    pub const ZERO: Wide = Wide { hi: 0.0, lo: 0.0, error: 0.0 };
 
     /// Exactly one.
-    pub const ONE: Wide = Wide {
-        hi: 1.0,
-        lo: 0.0,
-        error: 0.0,
-    };
+    pub const ONE: Wide = Wide { hi: 1.0, lo: 0.0, error: 0.0 };
 
     /// The natural logarithm of two.
     pub const LN_2: Wide = Wide::constant(std::f64::consts::LN_2, 2.3190468138462996e-17);
@@ -93,15 +81,7 @@ impl Wide {
     /// The single number `value`; the whole line for a NaN or an infinity.
     #[inline]
     pub const fn exact(value: f64) -> Self {
-        if value.is_finite() {
-            Wide {
-                hi: value,
-                lo: 0.0,
-                error: 0.0,
-            }
-        } else {
-            Wide::WHOLE_LINE
-        }
+        if value.is_finite() { Wide { hi: value, lo: 0.0, error: 0.0 } } else { Wide::WHOLE_LINE }
     }
 
     /// The numbers between two bounds; the whole line if one of them is infinite. A lower bound that
@@ -137,21 +117,13 @@ impl Wide {
     const fn constant(hi: f64, lo: f64) -> Self {
         // The third part is at most half an ulp of the second, which is at most half an ulp of the
         // first: 2^-106 |hi|.
-        Wide {
-            hi,
-            lo,
-            error: hi.abs() * power_of_two(-105),
-        }
+        Wide { hi, lo, error: hi.abs() * power_of_two(-105) }
     }
 
     /// A ball around a normalised pair; the whole line if any part is infinite or a NaN.
     #[inline(always)]
     fn ball(hi: f64, lo: f64, error: f64) -> Self {
-        if (hi + lo).is_finite() && error < f64::INFINITY {
-            Wide { hi, lo, error }
-        } else {
-            Wide::WHOLE_LINE
-        }
+        if (hi + lo).is_finite() && error < f64::INFINITY { Wide { hi, lo, error } } else { Wide::WHOLE_LINE }
     }
 
     /// The same midpoint, with a radius that is larger by `more`.
@@ -180,20 +152,12 @@ impl Wide {
     /// Without the negative numbers, for a number known to have none.
     #[inline]
     fn nonnegative(self) -> Self {
-        if self.error <= 0.5 * self.hi {
-            self
-        } else {
-            Wide::from_bounds(self.bounds().clamp(0.0, f64::INFINITY))
-        }
+        if self.error <= 0.5 * self.hi { self } else { Wide::from_bounds(self.bounds().clamp(0.0, f64::INFINITY)) }
     }
 
-    /// `f(self)` for `|self| < 2^-600` and a function with `|f(z) - z| <= z²`.
+    /// `f(self)` for a narrow ball with `|self| < 2^-600` and a function with `|f(z) - z| <= z²`.
     fn nearly_itself(self) -> Self {
-        if self.is_zero() {
-            self
-        } else {
-            self.widened(self.hi.abs() * power_of_two(-598) + f64::from_bits(1))
-        }
+        if self.is_zero() { self } else { self.widened(self.hi.abs() * power_of_two(-598) + f64::from_bits(1)) }
     }
 }
 
@@ -207,11 +171,7 @@ impl Neg for Wide {
     type Output = Wide;
     #[inline]
     fn neg(self) -> Wide {
-        Wide {
-            hi: -self.hi,
-            lo: -self.lo,
-            error: self.error,
-        }
+        Wide { hi: -self.hi, lo: -self.lo, error: self.error }
     }
 }
 
@@ -232,11 +192,7 @@ impl Add for Wide {
         let (w, w_lost) = two_sum(t_low, v_low);
         let (hi, lo) = two_sum(v, w);
         // No term for underflow: sums of subnormals are exact.
-        Wide::ball(
-            hi,
-            lo,
-            (self.error + other.error + c_lost.abs() + w_lost.abs()) * UPWARD,
-        )
+        Wide::ball(hi, lo, (self.error + other.error + c_lost.abs() + w_lost.abs()) * UPWARD)
     }
 }
 
@@ -275,11 +231,8 @@ impl Mul for Wide {
         let rounding = U * (lows.abs() + cross.abs() + crosses.abs() + correction.abs());
         let spread = self.hi.abs() * other.error + (other.hi.abs() + other.error) * self.error;
         // Above 2^-900 a part of the product exceeds UNDERFLOW, and spares the slow subnormal addition.
-        let underflow = if product.abs() >= TWO_PRODUCT_IS_EXACT_ABOVE {
-            product.abs() * (U * U * U)
-        } else {
-            UNDERFLOW
-        };
+        let underflow =
+            if product.abs() >= TWO_PRODUCT_IS_EXACT_ABOVE { product.abs() * (U * U * U) } else { UNDERFLOW };
         Wide::ball(hi, lo, (spread + rounding + underflow) * UPWARD)
     }
 }
@@ -414,33 +367,25 @@ fn exp_m1_series(r: Wide) -> Wide {
         let (product, product_low) = two_product(r.hi, s);
         (product, r.hi.mul_add(s_low, r.lo.mul_add(s, product_low)))
     };
-    let tail = INVERSE_FACTORIALS_13_TO_8
-        .iter()
-        .fold(0.0, |sum, c| r.hi.mul_add(sum, *c));
-    let s_1 = INVERSE_FACTORIALS_7_TO_1
-        .iter()
-        .fold((tail, 0.0), |s, &(constant, constant_low)| {
-            let (product, product_low) = times_r(s);
-            let (sum, sum_low) = fast_two_sum(constant, product);
-            (sum, sum_low + (constant_low + product_low))
-        });
+    let tail = INVERSE_FACTORIALS_13_TO_8.iter().fold(0.0, |sum, c| r.hi.mul_add(sum, *c));
+    let s_1 = INVERSE_FACTORIALS_7_TO_1.iter().fold((tail, 0.0), |s, &(constant, constant_low)| {
+        let (product, product_low) = times_r(s);
+        let (sum, sum_low) = fast_two_sum(constant, product);
+        (sum, sum_low + (constant_low + product_low))
+    });
     let (product, product_low) = times_r(s_1);
     let (hi, lo) = fast_two_sum(product, product_low);
     // The derivative is below exp(0.0109) < 1.02.
     Wide::ball(hi, lo, (24.0 * U * U * hi.abs() + 1.02 * r.error) * UPWARD)
 }
 
-/// `(m, k)` with `exp(x) = m 2^k`, for a single point `2^-600 <= |x| < 2000`; `m` lies between 0.98 and 2.
+/// `(m, k)` with `exp(x) = m 2^k`, for a single point, zero or `2^-600 <= |x| < 2000`; `m` lies between 0.98 and 2.
 ///
 /// With `j = round(32 x / ln 2)`, `x = j ln(2)/32 + r` and `exp(x) = 2^(j/32) exp(r)`.
 fn exp_scaled(x: Wide) -> (Wide, i32) {
     let (r, j) = reduced(x);
     let (hi, lo) = ROOTS_OF_TWO[j.rem_euclid(32) as usize];
-    let root = if lo == 0.0 {
-        Wide::exact(hi)
-    } else {
-        Wide::constant(hi, lo)
-    };
+    let root = if lo == 0.0 { Wide::exact(hi) } else { Wide::constant(hi, lo) };
     (root + root * exp_m1_series(r), j.div_euclid(32))
 }
 
@@ -460,11 +405,7 @@ fn reduced(x: Wide) -> (Wide, i32) {
     let (hi, lo) = two_sum(head, middle);
     let rest = lo + ((middle_low + head_low) + (product_low - j * third));
     let (hi, lo) = fast_two_sum(hi, rest);
-    let r = Wide {
-        hi,
-        lo,
-        error: power_of_two(-110),
-    };
+    let r = Wide { hi, lo, error: power_of_two(-110) };
     (r, j as i32)
 }
 
@@ -499,10 +440,7 @@ impl Enclosure for Wide {
         let (lower, lower_low) = two_sum(self.hi, below);
         let (above, above_low) = two_sum(self.lo, self.error);
         let (upper, upper_low) = two_sum(self.hi, above);
-        Bounds::new(
-            add_down(lower, add_down(lower_low, below_low)),
-            add_up(upper, add_up(upper_low, above_low)),
-        )
+        Bounds::new(add_down(lower, add_down(lower_low, below_low)), add_up(upper, add_up(upper_low, above_low)))
     }
 
     /// `exp(x₀ ± e) = exp(x₀) (1 ± (exp(e) - 1))`, with `exp(e) - 1 <= e (1 + e)` for `e <= 1`.
@@ -511,12 +449,15 @@ impl Enclosure for Wide {
         if self.error > WIDE_RATIO || self.hi > 709.78 || self.hi < -720.0 {
             return Wide::from_bounds(self.bounds().exp());
         }
-        if self.hi.abs() < power_of_two(-600) {
-            return Wide::ONE + self.nearly_itself();
-        }
-        let (mantissa, exponent) = exp_scaled(self.centre());
-        let spread = mantissa.hi * self.error * (1.0 + 2.0 * WIDE_RATIO);
-        let spread = if self.error == 0.0 { 0.0 } else { spread + UNDERFLOW };
+        // A midpoint that the series cannot take, below 2^-600, becomes part of the radius.
+        let (centre, error) = if self.hi.abs() < power_of_two(-600) {
+            (Wide::ZERO, (self.hi.abs() + self.error) * UPWARD)
+        } else {
+            (self.centre(), self.error)
+        };
+        let (mantissa, exponent) = exp_scaled(centre);
+        let spread = mantissa.hi * error * (1.0 + 2.0 * WIDE_RATIO);
+        let spread = if error == 0.0 { 0.0 } else { spread + UNDERFLOW };
         mantissa.widened(spread).times_power_of_two(exponent).nonnegative()
     }
 
@@ -613,16 +554,9 @@ impl Enclosure for Wide {
         let (lower, lower_other) = (end(self, -1.0), end(other, -1.0));
         let (upper, upper_other) = (end(self, 1.0), end(other, 1.0));
         // The ends as computed may be off by their own radii; the largest of those covers the choice.
-        let slack = [lower, lower_other, upper, upper_other]
-            .iter()
-            .map(|end| end.error)
-            .fold(0.0, f64::max);
-        let lower = std::cmp::min_by(lower, lower_other, by_midpoint)
-            .centre()
-            .times_power_of_two(-1);
-        let upper = std::cmp::max_by(upper, upper_other, by_midpoint)
-            .centre()
-            .times_power_of_two(-1);
+        let slack = [lower, lower_other, upper, upper_other].iter().map(|end| end.error).fold(0.0, f64::max);
+        let lower = std::cmp::min_by(lower, lower_other, by_midpoint).centre().times_power_of_two(-1);
+        let upper = std::cmp::max_by(upper, upper_other, by_midpoint).centre().times_power_of_two(-1);
         let half_width = (upper - lower).bounds().upper();
         (lower + upper).widened(half_width).widened(slack)
     }
@@ -651,19 +585,16 @@ impl Enclosure for Wide {
         if points && self.hi == other.hi && self.lo == other.lo {
             return Some(Ordering::Equal);
         }
-        self.bounds()
-            .compare(&other.bounds())
-            .filter(|order| order.is_ne())
-            .or_else(|| {
-                let difference = (*self - *other).bounds();
-                if difference.lower() > 0.0 {
-                    Some(Ordering::Greater)
-                } else if difference.upper() < 0.0 {
-                    Some(Ordering::Less)
-                } else {
-                    None
-                }
-            })
+        self.bounds().compare(&other.bounds()).filter(|order| order.is_ne()).or_else(|| {
+            let difference = (*self - *other).bounds();
+            if difference.lower() > 0.0 {
+                Some(Ordering::Greater)
+            } else if difference.upper() < 0.0 {
+                Some(Ordering::Less)
+            } else {
+                None
+            }
+        })
     }
 }
 
@@ -685,10 +616,7 @@ mod tests {
     fn constants_are_the_nearest_pairs() {
         let ln_2 = Float::with_val(600, rug::float::Constant::Log2);
         assert_constant((Wide::LN_2.hi, Wide::LN_2.lo), ln_2.clone());
-        assert_constant(
-            (Wide::PI.hi, Wide::PI.lo),
-            Float::with_val(600, rug::float::Constant::Pi),
-        );
+        assert_constant((Wide::PI.hi, Wide::PI.lo), Float::with_val(600, rug::float::Constant::Pi));
         for (i, pair) in ROOTS_OF_TWO.into_iter().enumerate() {
             assert_constant(pair, Float::with_val(600, 2).pow(Float::with_val(600, i) / 32));
         }
@@ -696,10 +624,7 @@ mod tests {
             assert_constant(pair, Float::with_val(600, Float::factorial(7 - i as u32)).recip());
         }
         for (i, value) in INVERSE_FACTORIALS_13_TO_8.into_iter().enumerate() {
-            assert_eq!(
-                value,
-                Float::with_val(600, Float::factorial(13 - i as u32)).recip().to_f64()
-            );
+            assert_eq!(value, Float::with_val(600, Float::factorial(13 - i as u32)).recip().to_f64());
         }
         let rest = LN_2_OVER_32.iter().fold(ln_2 / 32, |rest: Float, part| rest - *part);
         assert!(rest.abs() < power_of_two(-155));
@@ -710,14 +635,7 @@ mod tests {
     fn exact_results_are_points() {
         let third = Wide::exact(3.0);
         let pair = Wide::ONE + Wide::exact(power_of_two(-80));
-        assert_eq!(
-            pair,
-            Wide {
-                hi: 1.0,
-                lo: power_of_two(-80),
-                error: 0.0
-            }
-        );
+        assert_eq!(pair, Wide { hi: 1.0, lo: power_of_two(-80), error: 0.0 });
         assert_eq!(pair - Wide::ONE, Wide::exact(power_of_two(-80)));
         assert_eq!((Wide::exact(0.1) * third).error, 0.0);
         assert_eq!(Wide::exact(0.75) / third, Wide::exact(0.25));
@@ -769,22 +687,13 @@ mod tests {
         let unit = Wide::from_bounds(Bounds::new(0.0, 1.0));
         assert_eq!((unit * unit).bounds(), Bounds::new(0.0, 1.0));
         assert_eq!((unit + unit).bounds(), Bounds::new(0.0, 2.0));
-        assert_eq!(
-            (Wide::ONE / Wide::from_bounds(Bounds::new(1.0, 4.0))).bounds(),
-            Bounds::new(0.25, 1.0)
-        );
+        assert_eq!((Wide::ONE / Wide::from_bounds(Bounds::new(1.0, 4.0))).bounds(), Bounds::new(0.25, 1.0));
         assert_eq!(unit.hull(Wide::exact(10.0)).bounds(), Bounds::new(0.0, 10.0));
         assert_eq!(unit.between(5e-324, 0.1).bounds().lower(), 0.0);
-        assert_eq!(
-            Wide::from_bounds(Bounds::new(-0.3, 0.0)).bounds(),
-            Bounds::new(-0.3, 0.0)
-        );
+        assert_eq!(Wide::from_bounds(Bounds::new(-0.3, 0.0)).bounds(), Bounds::new(-0.3, 0.0));
         for x in [-1e9, -746.0, -740.0, -719.9, -709.0, 0.0] {
             let result = Wide::from_bounds(Bounds::new(x - 1.0, x)).exp().bounds();
-            assert!(
-                result.lower() >= 0.0 && Wide::exact(x).exp().bounds().lower() >= 0.0,
-                "{x}"
-            );
+            assert!(result.lower() >= 0.0 && Wide::exact(x).exp().bounds().lower() >= 0.0, "{x}");
             assert!(Wide::exact(x).exp_m1().bounds().lower() >= -1.0);
         }
     }
@@ -803,10 +712,7 @@ mod tests {
     #[test]
     fn scaling_is_exact_inside_the_range() {
         assert_eq!(Wide::PI.times_power_of_two(700).times_power_of_two(-700), Wide::PI);
-        assert_eq!(
-            Wide::exact(5e-324).times_power_of_two(2000).times_power_of_two(-2000),
-            Wide::exact(5e-324)
-        );
+        assert_eq!(Wide::exact(5e-324).times_power_of_two(2000).times_power_of_two(-2000), Wide::exact(5e-324));
         let gone = Wide::ONE.times_power_of_two(i32::MIN).bounds();
         assert!(gone.contains(0.0) && gone.contains(5e-324));
     }
