@@ -6,9 +6,15 @@
 
 mod bounds;
 mod enclosure;
+mod normal;
+mod normal_quantile;
 pub mod rounding;
 mod wide;
 
 pub use bounds::Bounds;
 pub use enclosure::Enclosure;
+pub use normal::{
+    Argument, erf, erfc, erfcx, ln_normal_cdf, ln_normal_sf, mills_ratio, normal_cdf, normal_density, normal_sf,
+};
+pub use normal_quantile::{normal_isf, normal_isf_from_ln, normal_quantile, normal_quantile_from_ln};
 pub use wide::Wide;
