@@ -3,8 +3,9 @@
 use crate::NoiseError;
 use crate::noise::Noise;
 use crate::strips::Strips;
-use reticent_numerics::Enclosure;
 use reticent_numerics::error_function::normal_tail;
+use reticent_numerics::normal::{normal_density, normal_sf};
+use reticent_numerics::{Bounds, Enclosure};
 use std::sync::{Arc, OnceLock};
 
 /// The standard normal distribution.
@@ -30,6 +31,14 @@ impl Noise for Gaussian {
 
     fn tail<E: Enclosure>(&self, x: &E) -> E {
         normal_tail(x)
+    }
+
+    fn density_bounds(&self, x: Bounds) -> Bounds {
+        normal_density(x)
+    }
+
+    fn tail_bounds(&self, x: Bounds) -> Bounds {
+        normal_sf(x)
     }
 
     fn magnitude(&self) -> f64 {
