@@ -193,7 +193,7 @@ impl<N: Noise> Sampler<N> {
         let height_of_strip = Bounds::exact(self.strips.area_at(level)) / width;
         let height =
             between_integers(height, height + 1).times_power_of_two(-(LONG_HEIGHT_BITS as i32)) * height_of_strip;
-        let low = strip.start + (u128::from(strip.width) * u128::from(position) >> 64) as u64;
+        let low = strip.start + ((u128::from(strip.width) * u128::from(position)) >> 64) as u64;
         let x = between_integers(low, low + 2).times_power_of_two(unit);
         let density = self.noise.density_bounds(x);
         height.compare(&density).map(Ordering::is_lt)
@@ -244,7 +244,7 @@ impl<N: Noise> Sampler<N> {
         let z = (u128::from(strip.start) << 64) + u128::from(strip.width) * u128::from(position);
         let (high, low) = (z >> 64, z & u128::from(u64::MAX));
         let mantissa = u128::from(self.mantissa);
-        let steps_and_rest = high * mantissa + (low * mantissa >> 64) + (1 << (shift - 1));
+        let steps_and_rest = high * mantissa + ((low * mantissa) >> 64) + (1 << (shift - 1));
         let rest = steps_and_rest & ((1 << shift) - 1);
         (rest + u128::from(strip.width) + 2 < 1 << shift).then_some(steps_and_rest >> shift)
     }
@@ -397,7 +397,7 @@ impl Strip {
     /// `z` and `slack` such that `start + width * (position + [0, 1)) / 2^POSITION_BITS` lies in `[z, z + slack)`.
     #[inline(always)]
     fn position(&self, position: u64) -> (u64, u64) {
-        let z = self.start + (u128::from(self.width) * u128::from(position) >> POSITION_BITS) as u64;
+        let z = self.start + ((u128::from(self.width) * u128::from(position)) >> POSITION_BITS) as u64;
         // The fraction that the shift dropped, and the width of the cell.
         (z, (self.width >> POSITION_BITS) + 2)
     }
