@@ -53,7 +53,7 @@ pub(crate) fn stirling_coefficient<E: Enclosure>(like: &E, k: u32) -> E {
 }
 
 fn from_tangent_number<E: Enclosure>(like: &E, k: u32) -> E {
-    // 4^k (4^k - 1) = 2^4k (1 - 4^-k); the power of two goes with the tangent number, which alone would overflow an f64.
+    // 4^k (4^k - 1) = 2^4k (1 - 4^-k); the power of two goes with the tangent number, which alone would overflow.
     let below_one = like.exactly(1.0) - like.exactly(1.0).times_power_of_two(-2 * k as i32);
     let size = tangent_number_scaled(like, k) / (like.exactly(f64::from(2 * k - 1)) * below_one);
     if k % 2 == 1 { size } else { -size }

@@ -9,7 +9,7 @@
 //! ```
 //!
 //! with `S` and `G` as in the module `incomplete_gamma_sums`. A relative width is about `2^-precision max(1, x^2)`, for
-//! `erfc` the larger of that and `2^-precision / erfc(x)` while `x^2 <= 2 + precision/50`.
+//! `erfc` the larger of that and `2^-precision / erfc(x)` while `x^2 <= 3 + precision/50`.
 
 use crate::Enclosure;
 use crate::incomplete_gamma_sums::{ascending_sum, descending_sum};
@@ -48,7 +48,7 @@ fn odd_part<E: Enclosure>(x: &E, of_positive: impl Fn(&E) -> E) -> E {
 /// Whether the fraction for `erfc` converges in fewer levels than `1 - erf` loses bits.
 fn is_large<E: Enclosure>(x: &E) -> bool {
     let lower = x.bounds().lower();
-    lower * lower > 2.0 + f64::from(x.precision().min(10_000)) / 50.0
+    lower * lower > 3.0 + f64::from(x.precision().min(10_000)) / 50.0
 }
 
 fn erf_of_small<E: Enclosure>(x: &E) -> E {

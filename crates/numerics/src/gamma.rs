@@ -22,9 +22,13 @@ use std::f64::consts::TAU;
 /// The error is absolute, a few units of `2^-precision` times `z ln z` with `z = max(x, precision/4)`: near the zeros 1
 /// and 2 of the function few relative digits remain. [`ln_gamma_of_bounds`] keeps them, in `f64`.
 pub fn ln_gamma<E: Enclosure>(x: &E) -> E {
-    match shifted(x) {
-        Some((z, Some(product))) => ln_gamma_by_stirling(&z) - product.ln(),
-        Some((z, None)) => ln_gamma_by_stirling(&z),
+    ln_gamma_to(x, x.precision())
+}
+
+/// `ln Γ(x)` with what is left of the series below `2^-bits`.
+pub(crate) fn ln_gamma_to<E: Enclosure>(x: &E, bits: u32) -> E {
+    match stirling(x, bits) {
+        Some(Stirling { exponent, factor }) => exponent + factor.ln(),
         None => whole_line(x),
     }
 }
@@ -33,9 +37,8 @@ pub fn ln_gamma<E: Enclosure>(x: &E) -> E {
 ///
 /// The relative error is a few units of `2^-precision` times `z ln z` with `z = max(x, precision/4)`.
 pub fn gamma<E: Enclosure>(x: &E) -> E {
-    match shifted(x) {
-        Some((z, Some(product))) => ln_gamma_by_stirling(&z).exp() / product,
-        Some((z, None)) => ln_gamma_by_stirling(&z).exp(),
+    match stirling(x, x.precision()) {
+        Some(Stirling { exponent, factor }) => exponent.exp() * factor,
         None => whole_line(x),
     }
 }
@@ -92,21 +95,28 @@ fn whole_line<E: Enclosure>(like: &E) -> E {
     like.exactly(f64::INFINITY)
 }
 
-/// `z = x + n`, large enough for the series, and the product `x (x+1) ... (x+n-1)` unless `n = 0`.
-fn shifted<E: Enclosure>(x: &E) -> Option<(E, Option<E>)> {
+/// `Γ(x) = factor e^exponent`.
+struct Stirling<E> {
+    /// `(z - 1/2) ln z - z` and the series, where `z = x + n`
+    exponent: E,
+    /// `sqrt(2 pi) / (x (x+1) ... (x+n-1))`
+    factor: E,
+}
+
+fn stirling<E: Enclosure>(x: &E, bits: u32) -> Option<Stirling<E>> {
     let near = x.bounds();
     if !(near.lower() > 0.0 && near.upper() < f64::INFINITY) {
         return None;
     }
-    let steps = (least_argument(x.precision()) - near.lower()).ceil().max(0.0) as u32;
-    if steps == 0 {
-        return Some((x.clone(), None));
+    let steps = (least_argument(bits) - near.lower()).ceil().max(0.0) as u32;
+    let mut factor = x.pi().times_power_of_two(1).sqrt();
+    if steps > 0 {
+        let product = (1..steps).fold(x.clone(), |product, i| product * (x.clone() + x.exactly(f64::from(i))));
+        factor = factor / product;
     }
-    let mut product = x.clone();
-    for i in 1..steps {
-        product = product * (x.clone() + x.exactly(f64::from(i)));
-    }
-    Some((x.clone() + x.exactly(f64::from(steps)), Some(product)))
+    let z = x.clone() + x.exactly(f64::from(steps));
+    let exponent = (z.clone() - x.exactly(0.5)) * z.clone().ln() - z.clone() + stirling_series(&z, bits);
+    Some(Stirling { exponent, factor })
 }
 
 /// From where on the series delivers `precision` bits.
@@ -141,22 +151,16 @@ fn term_ratio(k: u32, z: f64) -> f64 {
     f64::from(2 * k) * f64::from(2 * k - 1) / (TAU * z).powi(2)
 }
 
-fn ln_gamma_by_stirling<E: Enclosure>(z: &E) -> E {
-    let half = z.exactly(0.5);
-    let ln_two_pi = z.pi().times_power_of_two(1).ln();
-    (z.clone() - half) * z.clone().ln() - z.clone() + ln_two_pi.times_power_of_two(-1) + stirling_series(z)
-}
-
 /// `sum_k c_k / z^(2k-1)`, all of it: the remainder is inside.
-fn stirling_series<E: Enclosure>(z: &E) -> E {
+fn stirling_series<E: Enclosure>(z: &E, bits: u32) -> E {
     let inverse = z.exactly(1.0) / z.clone();
     let inverse_square = inverse.clone() * inverse.clone();
-    horner_from(&inverse_square, 1, z.precision(), z.bounds().lower()) * inverse
+    horner_from(&inverse_square, 1, bits, z.bounds().lower()) * inverse
 }
 
 /// `y_first`, where `y_k = c_k + w y_(k+1)` with `w = 1/z^2`, to an absolute `2^-bits` after division by `z`, for
-/// `first = 1`, and to a relative one otherwise. The terms whose leading 53 bits suffice are summed in [`Bounds`], as long as
-/// their coefficients are in its range.
+/// `first = 1`, and to a relative one otherwise. The terms whose leading 53 bits suffice are summed in [`Bounds`], as
+/// long as their coefficients are in its range.
 fn horner_from<E: Enclosure>(w: &E, first: u32, bits: u32, z: f64) -> E {
     let ratio = |n: u32| term_ratio(first + n - 1, z);
     let in_doubles = bits > DOUBLE_BITS && bits <= 800;
@@ -180,4 +184,27 @@ fn horner_from<E: Enclosure>(w: &E, first: u32, bits: u32, z: f64) -> E {
         y = stirling_coefficient(w, k) + w.clone() * y;
     }
     y
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Cut off early, the series encloses what it leaves out: the remainder shows there only.
+    #[test]
+    fn a_cut_off_series_encloses_its_remainder() {
+        for z in [2.5, 4.0, 7.0, 20.0] {
+            let at = |bits| stirling_series(&Bounds::exact(z), bits);
+            // ln Γ(z) - (z - 1/2) ln z + z - ln(2 pi)/2, from the recurrence at 100 + z where a few terms give all digits.
+            let moved = (0..100).fold(Bounds::ZERO, |sum, i| sum + Bounds::exact(z + f64::from(i)).ln());
+            let plain = |z: f64| (Bounds::exact(z) - Bounds::exact(0.5)) * Bounds::exact(z).ln() - Bounds::exact(z);
+            let far = stirling_series(&Bounds::exact(z + 100.0), DOUBLE_BITS);
+            let truth = plain(z + 100.0) + far - moved - plain(z);
+            for bits in [0, 5, 8, 11, 14] {
+                let series = at(bits);
+                assert_eq!(series.hull(truth), series, "z = {z}, {bits} bits: {series:?} misses {truth:?}");
+                assert!(series.width() > 1e-9 || z > 10.0, "z = {z}, {bits} bits: {series:?} is not cut off");
+            }
+        }
+    }
 }

@@ -11,7 +11,7 @@
 //! The generic functions take any [`Enclosure`]; [`gamma_p`], [`gamma_q`] and their logarithms take
 //! [`Bounds`] and promise a width.
 
-use crate::gamma::ln_gamma;
+use crate::gamma::ln_gamma_to;
 use crate::incomplete_gamma_sums::{ascending_sum, descending_sum};
 use crate::{Bounds, Enclosure, Wide};
 
@@ -21,7 +21,7 @@ use crate::{Bounds, Enclosure, Wide};
 /// Every result holds the exact value. Its relative width is about `2^-precision` times the largest of
 ///
 /// - `|a ln x|`, `x` and `z ln z` with `z = max(a, precision/4)`, from the exponent of `x^a e^-x / Γ(a+1)`;
-/// - `1/Q(a, x)`, for `Q` and `ln P`, where `x` is at most `2 + precision/50` or at most `a`: there `Q = 1 - P` is what
+/// - `1/Q(a, x)`, for `Q` and `ln P`, where `x` is at most `3 + precision/50` or at most `a`: there `Q = 1 - P` is what
 ///   is computed. This is a matter of a few bits unless `a` is tiny, `Q` being about `a ln(1/x)`.
 ///
 /// Arguments out of range, or so large that the sums would not end (`a` beyond `10^9` with `x` near it), give
@@ -53,7 +53,9 @@ impl<E: Enclosure> RegularizedGamma<E> {
     }
 
     fn truncated_at(shape: E, bits: u32) -> Self {
-        let ln_gamma_above = ln_gamma(&(shape.clone() + shape.exactly(1.0)));
+        // 1 - P may lose a third of the bits, see `complementary_sum`.
+        let ln_gamma_above =
+            ln_gamma_to(&(shape.clone() + shape.exactly(1.0)), (bits + bits / 3).min(shape.precision()));
         RegularizedGamma { shape, ln_gamma_above, bits }
     }
 
@@ -117,7 +119,7 @@ impl<E: Enclosure> RegularizedGamma<E> {
         }
         // The fraction behind Q converges slowly for small x, in `bits^2 / 33 x` levels, while 1 - P loses `x / ln 2`
         // bits there.
-        let crossover = 2.0 + f64::from(self.bits.min(10_000)) / 50.0;
+        let crossover = 3.0 + f64::from(self.bits.min(10_000)) / 50.0;
         if x.lower() > a.upper().max(crossover) { Side::Upper } else { Side::Lower }
     }
 
@@ -176,10 +178,10 @@ pub fn ln_upper_regularized<E: Enclosure>(a: &E, x: &E) -> E {
 /// `P(a, x)` and `Q(a, x)` in `f64`, for one exactly known shape `a` and many `x`.
 ///
 /// # Promise
-/// For `10^-3 <= a <= 10^5` and any exact `x`, the relative width of a result is at most `10^-14` where the exact
-/// values of `P` and `Q` are at least `10^-300`, that of `ln P` where `Q` is, and that of `ln Q` where `P` is. (Nearer to the
-/// subnormal numbers [`Wide`] has fewer bits; measured, the widths are two units in the last place.) Elsewhere the results
-/// hold the exact value all the same.
+/// For `10^-3 <= a <= 10^5` and any exact `x`, the relative width of a result is at most `10^-14`: of `P` and of `Q` where
+/// the exact value is at least `10^-300`, of `ln P` where `Q` is, and of `ln Q` where `P` is. (Nearer to the subnormal
+/// numbers [`Wide`] has fewer bits.) Measured, the widths are two units in the last place. Elsewhere the
+/// results hold the exact value all the same.
 #[derive(Clone, Debug)]
 pub struct GammaTails(RegularizedGamma<Wide>);
 

@@ -143,3 +143,48 @@ pub(crate) fn stieltjes_denominator<E: Enclosure>(a: &E, x: &E, first: u32, bits
     }
     h
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// What a sum leaves out is far below the rounding of its result, so that only a sum cut off early shows whether it is
+    /// enclosed. `sum` is evaluated to few bits and compared with itself at 53.
+    fn assert_cut_off_sums_enclose(name: &str, sum: impl Fn(Bounds, Bounds, u32) -> Bounds, arguments: &[(f64, f64)]) {
+        for &(a, x) in arguments {
+            let at = |bits| sum(Bounds::exact(a), Bounds::exact(x), bits);
+            let fine = at(DOUBLE_BITS);
+            assert!(fine.relative_width() < 1e-10, "{name}({a}, {x}) = {fine:?}");
+            for bits in [0, 1, 2, 3, 5, 9, 16] {
+                let coarse = at(bits);
+                assert_eq!(coarse.hull(fine), coarse, "{name}({a}, {x}) to {bits} bits: {coarse:?} misses {fine:?}");
+            }
+            // Power: the cut is really early.
+            assert!(at(3).relative_width() > 1e-6, "{name}({a}, {x}) = {:?}", at(3));
+        }
+    }
+
+    #[test]
+    fn cut_off_sums_enclose_what_they_leave_out() {
+        let small = [(0.01, 0.5), (0.5, 0.3), (0.9, 4.0), (3.5, 3.0), (50.0, 49.0), (1e4, 1e4)];
+        assert_cut_off_sums_enclose("S", |a, x, bits| ascending_sum(&a, &x, bits), &small);
+        let large = [(0.01, 2.0), (0.5, 3.0), (0.999, 4.0), (1.5, 2.5), (3.2, 3.3), (50.5, 51.0), (1e4, 1.0001e4)];
+        assert_cut_off_sums_enclose("G", |a, x, bits| descending_sum(&a, &x, bits), &large);
+        assert_cut_off_sums_enclose("H", |a, x, bits| stieltjes_denominator(&a, &x, 3, bits), &large[..3]);
+        // A tail that begins below a = 0, as after a descent from a whole number that is not known exactly.
+        assert_cut_off_sums_enclose(
+            "H",
+            |a, x, bits| stieltjes_denominator(&a, &x, 1, bits),
+            &[(-0.3, 2.0), (-1e-9, 5.0)],
+        );
+    }
+
+    #[test]
+    fn whole_shapes_end_the_descent_exactly() {
+        // G(1, x) = 1, G(2, x) = 1 + 1/x, G(3, x) = 1 + 2/x + 2/x^2
+        let x = Bounds::exact(4.0);
+        assert_eq!(descending_sum(&Bounds::exact(1.0), &x, DOUBLE_BITS), Bounds::ONE);
+        assert_eq!(descending_sum(&Bounds::exact(2.0), &x, DOUBLE_BITS), Bounds::exact(1.25));
+        assert_eq!(descending_sum(&Bounds::exact(3.0), &x, DOUBLE_BITS), Bounds::exact(1.625));
+    }
+}

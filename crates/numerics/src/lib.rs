@@ -12,6 +12,7 @@ mod enclosure;
 pub mod error_function;
 pub mod gamma;
 pub mod incomplete_gamma;
+pub mod incomplete_gamma_inverse;
 mod incomplete_gamma_sums;
 mod jet;
 mod log_sum;

@@ -168,7 +168,7 @@ fn check_error_function<E: Enclosure>(label: &str, count: usize, most: f64, exac
                 .erfc()
                 / 2u32;
             // While 1 - erf is what is computed, 1/erfc(x) more.
-            let crossover = 2.0 + f64::from(precision) / 50.0;
+            let crossover = 3.0 + f64::from(precision) / 50.0;
             let lost = if x > 0.0 { (x * x).min(crossover).exp() * 8.0 } else { 1.0 };
             let unit = 1024.0;
             for (name, enclosure, truth, allowed) in [
