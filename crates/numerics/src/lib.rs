@@ -16,6 +16,8 @@ pub mod incomplete_gamma_inverse;
 mod incomplete_gamma_sums;
 mod jet;
 mod log_sum;
+mod normal;
+mod normal_quantile;
 pub mod quadrature;
 pub mod root;
 pub mod rounding;
@@ -25,23 +27,14 @@ mod wide;
 pub use big::Big;
 pub use bounds::Bounds;
 pub use enclosure::Enclosure;
-#[allow(missing_docs)]
-pub fn normal_tail<E: Enclosure>(x: &E) -> E {
-    x.clone()
-}
-pub fn normal_density(x: Bounds) -> Bounds {
-    x
-pub fn normal_sf(x: Bounds) -> Bounds {
-pub fn gamma<E: Enclosure>(x: &E) -> E {
-pub fn gamma_q(_a: Bounds, x: Bounds) -> Bounds {
-pub fn upper_regularized<E: Enclosure>(_a: &E, x: &E) -> E {
 pub use error_function::normal_tail;
 pub use gamma::gamma;
 pub use incomplete_gamma::{gamma_q, upper_regularized};
-#[allow(missing_docs)] pub fn normal_density(x:Bounds)->Bounds{ x }
-#[allow(missing_docs)] pub fn normal_sf(x:Bounds)->Bounds{ x }
-pub use wide::Wide;
 pub use jet::Jet;
 pub use log_sum::{LogSum, exact_log, ln_add_exp, ln_one_minus_exp, ln_one_plus_exp, ln_sub_exp, ln_sum_exp};
+pub use normal::{
+    Argument, erf, erfc, erfcx, ln_normal_cdf, ln_normal_sf, mills_ratio, normal_cdf, normal_density, normal_sf,
+};
+pub use normal_quantile::{normal_isf, normal_isf_from_ln, normal_quantile, normal_quantile_from_ln};
 pub use sum::{ExactSum, sum_bounds};
 pub use wide::Wide;

@@ -16,8 +16,8 @@ use std::ops::{Add, Div, Mul, Neg, Sub};
 /// building blocks of double-word arithmetic*, 2017), but their a-priori bounds are not relied on:
 /// each operation adds up what its own roundings can have lost, at most `u = 2^-53` of each rounded
 /// intermediate result, so that a sum or product that happens to be exact stays a single point. The
-/// new radius is computed in round-to-nearest and then widened by [`UPWARD`] and, where an
-/// intermediate result may have been subnormal, by [`UNDERFLOW`].
+/// new radius is computed in round-to-nearest and then widened by `UPWARD` and, where an
+/// intermediate result may have been subnormal, by `UNDERFLOW`.
 ///
 /// A ball whose radius is not small beside its midpoint is multiplied, divided and so on as the
 /// interval it is, so that signs survive: the product of two enclosures of `[0, 1]` is `[0, 1]`.
@@ -155,7 +155,7 @@ impl Wide {
         if self.error <= 0.5 * self.hi { self } else { Wide::from_bounds(self.bounds().clamp(0.0, f64::INFINITY)) }
     }
 
-    /// `f(self)` for `|self| < 2^-600` and a function with `|f(z) - z| <= z²`.
+    /// `f(self)` for a narrow ball with `|self| < 2^-600` and a function with `|f(z) - z| <= z²`.
     fn nearly_itself(self) -> Self {
         if self.is_zero() { self } else { self.widened(self.hi.abs() * power_of_two(-598) + f64::from_bits(1)) }
     }
@@ -379,7 +379,7 @@ fn exp_m1_series(r: Wide) -> Wide {
     Wide::ball(hi, lo, (24.0 * U * U * hi.abs() + 1.02 * r.error) * UPWARD)
 }
 
-/// `(m, k)` with `exp(x) = m 2^k`, for a single point `2^-600 <= |x| < 2000`; `m` lies between 0.98 and 2.
+/// `(m, k)` with `exp(x) = m 2^k`, for a single point, zero or `2^-600 <= |x| < 2000`; `m` lies between 0.98 and 2.
 ///
 /// With `j = round(32 x / ln 2)`, `x = j ln(2)/32 + r` and `exp(x) = 2^(j/32) exp(r)`.
 fn exp_scaled(x: Wide) -> (Wide, i32) {
@@ -449,12 +449,15 @@ impl Enclosure for Wide {
         if self.error > WIDE_RATIO || self.hi > 709.78 || self.hi < -720.0 {
             return Wide::from_bounds(self.bounds().exp());
         }
-        if self.hi.abs() < power_of_two(-600) {
-            return Wide::ONE + self.nearly_itself();
-        }
-        let (mantissa, exponent) = exp_scaled(self.centre());
-        let spread = mantissa.hi * self.error * (1.0 + 2.0 * WIDE_RATIO);
-        let spread = if self.error == 0.0 { 0.0 } else { spread + UNDERFLOW };
+        // A midpoint that the series cannot take, below 2^-600, becomes part of the radius.
+        let (centre, error) = if self.hi.abs() < power_of_two(-600) {
+            (Wide::ZERO, (self.hi.abs() + self.error) * UPWARD)
+        } else {
+            (self.centre(), self.error)
+        };
+        let (mantissa, exponent) = exp_scaled(centre);
+        let spread = mantissa.hi * error * (1.0 + 2.0 * WIDE_RATIO);
+        let spread = if error == 0.0 { 0.0 } else { spread + UNDERFLOW };
         mantissa.widened(spread).times_power_of_two(exponent).nonnegative()
     }
 
