@@ -41,14 +41,16 @@ impl DiscreteGaussian {
     /// follows a term `t` is at most `t r / (1 - r)`.
     fn tail_by_terms<E: Enclosure>(&self, n: u128, like: &E) -> E {
         let negligible = 2f64.powi(-(like.precision() as i32) - 4);
+        let sigma_squared = like.exactly(self.sigma) * like.exactly(self.sigma);
         let mut sum = like.exactly(0.0);
         let mut m = n;
         loop {
             let term = self.probability(m, like);
             let next = self.probability(m + 1, like);
-            sum = sum + term.clone();
-            let ratio = next.clone() / term;
-            let rest = next / (like.exactly(1.0) - ratio);
+            sum = sum + term;
+            // Not the quotient of two terms: both may underflow.
+            let exponent = (like.integer(m as i128) + like.exactly(0.5)) / sigma_squared.clone();
+            let rest = next / -(-exponent).exp_m1();
             let (rest_bound, sum_bound) = (rest.bounds().upper(), sum.bounds().lower());
             // Once everything underflows there is nothing more to learn by going on.
             if rest_bound <= sum_bound * negligible || rest_bound < 1e-320 {
@@ -144,5 +146,23 @@ impl IntegerNoise for DiscreteGaussian {
 
     fn magnitude(&self) -> f64 {
         self.sigma
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use reticent_numerics::Bounds;
+
+    /// Terms that underflow used to leave their quotient, and with it the rest of the sum, unbounded for ever.
+    #[test]
+    fn the_tail_of_a_tiny_sigma_ends() {
+        for sigma in [1e-3, 0.02, 0.026] {
+            let noise = DiscreteGaussian { sigma };
+            let tail = noise.upper_tail(1, &Bounds::ONE);
+            // exp(-1/(2 sigma^2)) is below 1e-300, and the other terms are nothing beside it.
+            assert!(tail.lower() >= 0.0 && tail.upper() < 1e-300, "{sigma}: {tail:?}");
+            assert!(noise.mass(&Bounds::ONE).contains(1.0), "{sigma}");
+        }
     }
 }
