@@ -57,7 +57,7 @@ impl Bins {
                 None => tails[i].to_f64(),
             })
             .collect();
-        let zero = (1 - tails[0].clone() * 2u32).to_f64();
+        let zero = (1u32 - tails[0].clone() * 2u32).to_f64();
         sides.iter().rev().copied().chain([zero]).chain(sides.iter().copied()).collect()
     }
 }
