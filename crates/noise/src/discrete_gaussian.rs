@@ -3,7 +3,8 @@
 use crate::NoiseError;
 use crate::integer_noise::IntegerNoise;
 use crate::parameter::require;
-use reticent_numerics::{Enclosure, normal_tail};
+use reticent_numerics::Enclosure;
+use reticent_numerics::error_function::normal_tail;
 
 /// The discrete Gaussian distribution of parameter `sigma`.
 ///
@@ -37,25 +38,23 @@ impl DiscreteGaussian {
         self.sigma
     }
 
-    /// The tail term by term. Each term is at most `r = exp(-(2 n + 1) / (2 sigma^2))` times the one before it, so what
-    /// follows a term `t` is at most `t r / (1 - r)`.
+    /// The tail term by term. From the term `m` on each is at most `r = exp(-(2 m + 1) / (2 sigma^2))` times the one before it,
+    /// so the terms from `m` on add up to at most that of `m` over `1 - r`.
     fn tail_by_terms<E: Enclosure>(&self, n: u128, like: &E) -> E {
         let negligible = 2f64.powi(-(like.precision() as i32) - 4);
-        let sigma_squared = like.exactly(self.sigma) * like.exactly(self.sigma);
+        let double_square = (like.exactly(self.sigma) * like.exactly(self.sigma)).times_power_of_two(1);
         let mut sum = like.exactly(0.0);
         let mut m = n;
         loop {
             let term = self.probability(m, like);
-            let next = self.probability(m + 1, like);
-            sum = sum + term;
-            // Not the quotient of two terms: both may underflow.
-            let exponent = (like.integer(m as i128) + like.exactly(0.5)) / sigma_squared.clone();
-            let rest = next / -(-exponent).exp_m1();
+            let log_ratio = like.integer(2 * m as i128 + 1) / double_square.clone();
+            let rest = term.clone() / -(-log_ratio).exp_m1();
             let (rest_bound, sum_bound) = (rest.bounds().upper(), sum.bounds().lower());
             // Once everything underflows there is nothing more to learn by going on.
             if rest_bound <= sum_bound * negligible || rest_bound < 1e-320 {
-                return sum.clone() + like.exactly(0.0).hull(rest);
+                return sum + like.exactly(0.0).hull(rest);
             }
+            sum = sum + term;
             m += 1;
         }
     }

@@ -3,7 +3,9 @@
 use crate::NoiseError;
 use crate::noise::Noise;
 use crate::strips::Strips;
-use reticent_numerics::{Bounds, Enclosure, normal_density, normal_sf, normal_tail};
+use reticent_numerics::error_function::normal_tail;
+use reticent_numerics::normal::{normal_density, normal_sf};
+use reticent_numerics::{Bounds, Enclosure};
 use std::sync::{Arc, OnceLock};
 
 /// The standard normal distribution.

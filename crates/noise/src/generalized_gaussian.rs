@@ -3,7 +3,9 @@
 use crate::NoiseError;
 use crate::noise::Noise;
 use crate::parameter::require;
-use reticent_numerics::{Bounds, Enclosure, gamma, gamma_q, upper_regularized};
+use reticent_numerics::gamma::gamma;
+use reticent_numerics::incomplete_gamma::{gamma_q, upper_regularized};
+use reticent_numerics::{Bounds, Enclosure};
 
 /// The generalized Gaussian distribution of order `p` and scale 1.
 ///
@@ -58,6 +60,9 @@ impl GeneralizedGaussian {
     }
 }
 
+/// `exp(-x^p)` underflows long before this value of `x^p`.
+const NEGLIGIBLE_BEYOND: f64 = 1e4;
+
 /// The density is not normalised: `c = 2 Gamma(1 + 1/p)`.
 impl Noise for GeneralizedGaussian {
     fn density<E: Enclosure>(&self, x: &E) -> E {
@@ -75,7 +80,15 @@ impl Noise for GeneralizedGaussian {
 
     fn tail_bounds(&self, x: Bounds) -> Bounds {
         let inverse = self.inverse_order(&x);
-        gamma_q(inverse, self.power(&x)) * self.mass(&x).times_power_of_two(-1)
+        let power = self.power(&x);
+        // Q decreases; beyond the range of f64 its upper bound at the near end is all there is to know.
+        let near = gamma_q(inverse, Bounds::exact(power.lower().min(NEGLIGIBLE_BEYOND)));
+        let far = if power.upper() > NEGLIGIBLE_BEYOND {
+            Bounds::ZERO
+        } else {
+            gamma_q(inverse, Bounds::exact(power.upper()))
+        };
+        near.hull(far) * self.mass(&x).times_power_of_two(-1)
     }
 
     fn magnitude(&self) -> f64 {

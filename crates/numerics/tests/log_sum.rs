@@ -2,10 +2,10 @@
 
 #![allow(clippy::unwrap_used, clippy::panic)]
 
-use reticent_numerics::{
-    Big, Bounds, Enclosure, ExactSum, LogSum, exact_log, ln_add_exp, ln_one_minus_exp, ln_one_plus_exp, ln_sub_exp,
-    ln_sum_exp, sum_bounds,
+use reticent_numerics::log_sum::{
+    LogSum, exact_log, ln_add_exp, ln_one_minus_exp, ln_one_plus_exp, ln_sub_exp, ln_sum_exp,
 };
+use reticent_numerics::{Big, Bounds, Enclosure, ExactSum, sum_bounds};
 use rug::Float;
 use rug::float::Round;
 

@@ -2,10 +2,11 @@
 
 #![allow(clippy::unwrap_used, clippy::panic)]
 
-use reticent_numerics::{
-    Bounds, erf, erfc, erfcx, ln_normal_cdf, ln_normal_sf, mills_ratio, normal_cdf, normal_density, normal_isf,
-    normal_isf_from_ln, normal_quantile, normal_quantile_from_ln, normal_sf,
+use reticent_numerics::Bounds;
+use reticent_numerics::normal::{
+    erf, erfc, erfcx, ln_normal_cdf, ln_normal_sf, mills_ratio, normal_cdf, normal_density, normal_sf,
 };
+use reticent_numerics::normal_quantile::{normal_isf, normal_isf_from_ln, normal_quantile, normal_quantile_from_ln};
 use rug::Float;
 use rug::float::Constant;
 

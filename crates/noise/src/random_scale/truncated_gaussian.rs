@@ -2,7 +2,8 @@
 
 use crate::NoiseError;
 use crate::parameter::{positive, require};
-use reticent_numerics::{Enclosure, normal_tail};
+use reticent_numerics::Enclosure;
+use reticent_numerics::error_function::normal_tail;
 
 /// `T` normal with mean `mu` and standard deviation `sigma`, given that it lies in `[lower, upper]`.
 ///
