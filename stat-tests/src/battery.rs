@@ -70,12 +70,7 @@ pub const RANDOM_CHECKS: u32 = 5;
 ///
 /// On a coarse lattice low bits and precision are not examined: there they are a part of the noisy answer, and what they may tell is
 /// bounded by the guarantee of the noise.
-pub fn battery(
-    promise: &Promise,
-    releases: usize,
-    alpha: f64,
-    mut release: impl FnMut(f64) -> f64,
-) -> Vec<Finding> {
+pub fn battery(promise: &Promise, releases: usize, alpha: f64, mut release: impl FnMut(f64) -> f64) -> Vec<Finding> {
     let spacing = 2f64.powi(promise.lattice_exponent);
     let steps = |output: f64| (output / spacing + 0.5).floor() as i128;
     let mut findings = Vec::new();
@@ -111,9 +106,9 @@ pub fn battery(
 
 /// The p-value of "the low bits are uniform".
 pub fn low_bits_p_value(steps: impl Iterator<Item = i128>) -> f64 {
-    let mut counts = vec![0; 1 << LOW_BITS];
+    let mut counts = [0; 1 << LOW_BITS];
     for step in steps {
         counts[step.rem_euclid(1 << LOW_BITS) as usize] += 1;
     }
-    goodness_of_fit(&counts, &vec![1.0 / f64::from(1 << LOW_BITS); 1 << LOW_BITS])
+    goodness_of_fit(&counts, &[1.0 / f64::from(1 << LOW_BITS); 1 << LOW_BITS])
 }

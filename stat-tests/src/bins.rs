@@ -20,7 +20,8 @@ impl Bins {
         magnitudes.sort_unstable();
         let largest = magnitudes.last().copied().unwrap_or(0);
         let quantile = |i: usize| magnitudes[i * magnitudes.len() / bins_a_side];
-        let mut cuts: Vec<u128> = (1..bins_a_side).map(quantile).chain([1, largest, largest * 2, largest * 4]).collect();
+        let mut cuts: Vec<u128> =
+            (1..bins_a_side).map(quantile).chain([1, largest, largest * 2, largest * 4]).collect();
         cuts.retain(|&cut| cut > 0);
         cuts.sort_unstable();
         cuts.dedup();

@@ -5,7 +5,8 @@
 //! certified upper bound of [`gamma_q`]. That the statistic has this distribution is an approximation; neighbouring bins
 //! are pooled until each expects at least [`LEAST_EXPECTED`] counts, where at a level of 1e-6 it is off by a factor of a few at most.
 
-use reticent_numerics::{Bounds, gamma_q};
+use reticent_numerics::Bounds;
+use reticent_numerics::incomplete_gamma::gamma_q;
 
 /// The counts that a pooled bin expects, at least.
 pub const LEAST_EXPECTED: f64 = 20.0;

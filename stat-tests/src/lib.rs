@@ -8,8 +8,8 @@
 
 pub mod audit;
 pub mod battery;
-pub mod bins;
 pub mod binomial;
+pub mod bins;
 pub mod chi_square;
 pub mod counting;
 pub mod membership;

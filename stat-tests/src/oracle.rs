@@ -171,7 +171,13 @@ impl DiscreteGaussianTail {
             let last = (40.0 * sigma).ceil() as u64 + 1;
             let term = |m: u64| (-(m as f64 / sigma).powi(2) / 2.0).exp();
             // The smallest terms first.
-            sums = (0..=last).rev().scan(0.0, |sum, m| { *sum += term(m); Some(*sum) }).collect();
+            sums = (0..=last)
+                .rev()
+                .scan(0.0, |sum, m| {
+                    *sum += term(m);
+                    Some(*sum)
+                })
+                .collect();
             sums.reverse();
         }
         DiscreteGaussianTail { sigma, sums }

@@ -43,14 +43,14 @@ fn naive_release(scale: f64, seed: u64) -> impl FnMut(f64) -> f64 {
     move |value| sampler.release(value, &mut random).unwrap()
 }
 
-/// Mironov's attack: with epsilon 1, at least half of the naive outputs give the input away with certainty, where differential privacy with
+/// Mironov's attack: with epsilon 1, more than half of the naive outputs (64% measured) give the input away with certainty, where differential privacy with
 /// any epsilon allows none.
 #[test]
 fn support_gives_the_input_away_for_naive_noise_only() {
     let naive = NaiveLaplace { scale: 1.0 };
     let outcome = attack(100_000, INPUTS, naive_release(1.0, 1), |input, output| naive.can_give(input, output));
     assert_eq!(outcome.mistaken, 0, "the attacker knows the sampler");
-    assert!(outcome.share() > 0.3, "{outcome:?}");
+    assert!(outcome.share() > 0.5, "{outcome:?}");
 
     for exponent in [-44, -40, 0] {
         let lattice = Lattice::of_spacing_power(exponent).unwrap();
@@ -139,7 +139,8 @@ fn the_battery_catches_the_naive_sampler() {
     let promise = Promise { lattice_exponent: -40, noise: &Rounded { tail: &tail, scale: 1.0, exponent: -40 } };
     let findings = battery(&promise, RELEASES / 3, ALPHA, naive_release(1.0, 11));
     assert!(findings.iter().all(|finding| !finding.is_of_distribution()), "{findings:?}");
-    let off_lattice = findings.iter().filter(|finding| matches!(finding, Finding::Support { off_lattice } if *off_lattice > 0.9));
+    let off_lattice =
+        findings.iter().filter(|finding| matches!(finding, Finding::Support { off_lattice } if *off_lattice > 0.9));
     assert_eq!(off_lattice.count(), 2, "{findings:?}");
     assert!(findings.iter().any(|finding| matches!(finding, Finding::Precision { .. })), "{findings:?}");
 }
@@ -198,7 +199,7 @@ fn the_battery_catches_a_biased_sign() {
     let mut random = SeededRandom::new(17);
     let biased = |value: f64| {
         let noise = release(0.0);
-        let turned = random.next_u64().unwrap() % 100 == 0;
+        let turned = random.next_u64().unwrap().is_multiple_of(100);
         value + if turned { noise.abs() } else { noise }
     };
     let promise = Promise { lattice_exponent: 0, noise: &DiscreteLaplaceTail(3.0) };

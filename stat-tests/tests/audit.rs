@@ -123,9 +123,8 @@ fn truncated_noise() {
     let cell = |n: i128| noise.probability(n).to_f64();
     let inside = |value: i128| -> f64 { (lower..=upper).map(|y| cell(y - value)).sum() };
     let (z_bound, z_inside) = (inside(lower), inside(lower + moved));
-    let epsilon = (lower..=upper)
-        .map(|y| (cell(y) / z_bound / (cell(y - moved) / z_inside)).ln().abs())
-        .fold(0.0, f64::max);
+    let epsilon =
+        (lower..=upper).map(|y| (cell(y) / z_bound / (cell(y - moved) / z_inside)).ln().abs()).fold(0.0, f64::max);
     let sampler = Sampler::new(Laplace, 1.0, Lattice::of_spacing_power(-4).unwrap()).unwrap();
     let truncated = Truncated::new(sampler, lower, upper).unwrap();
     let mut random = SeededRandom::new(15);

@@ -31,7 +31,8 @@ fn words_consumed(
 fn check<N: Noise>(sampler: &Sampler<N>, half_width: i128, seed: u64) {
     let truncated = Truncated::new(sampler.clone(), -half_width, half_width).unwrap();
     let name = format!("{:?} within {half_width} steps of 2^{}", sampler.noise(), sampler.lattice().exponent());
-    let counts = [0, half_width].map(|value| words_consumed(seed + value as u64, |random| truncated.release(value, random)));
+    let counts =
+        [0, half_width].map(|value| words_consumed(seed + value as u64, |random| truncated.release(value, random)));
     let p = homogeneity(&counts[0], &counts[1]);
     assert!(p > ALPHA, "{name}: p = {p:e}");
 }
