@@ -3,9 +3,10 @@
 use crate::NoiseError;
 use crate::bernoulli::{Bernoulli, Probability};
 use crate::noise::Noise;
-use crate::randomness::{RandomBits, RandomnessError};
+use crate::randomness::{Provenance, RandomBits, RandomnessError};
 use crate::sampler::Sampler;
 use reticent_numerics::{Bounds, Enclosure};
+use zeroize::Zeroizing;
 
 /// Releases `value + noise`, given that it lies between two public lattice points.
 ///
@@ -18,8 +19,10 @@ use reticent_numerics::{Bounds, Enclosure};
 /// # Method
 /// Drawing until the sum falls inside would be right but slow for a value near a bound, and time would tell where the value is. So each
 /// try is also subject to a coin that succeeds with probability `Z_min / Z(value)`, `Z_min` being the least `Z`, attained at the
-/// bounds. A try then succeeds with probability `Z_min` whatever the value: neither the number of tries nor the
-/// number of random bits depends on it (but for comparisons that 64 bits leave open, about once in `2^40`). Two ways to
+/// bounds. A try then succeeds with probability `Z_min` whatever the value: the number of tries does not depend on it. The number of random
+/// bits does not either, because a try takes a fixed number of words for its noise, however many the draw needs: a draw that
+/// falls far out needs more, and whether such a draw may succeed depends on the value. (Except that about once in `2^40` a comparison is open after 64
+/// bits, and that less often still a draw needs more words than [`NOISE_WORDS`].) Two ways to
 /// make a try are offered by arithmetic, the public parameters decide which is quicker: noise from the whole line that must fall inside, or a uniform
 /// point of the range that must pass a coin of probability `C(y - value) / C(0)`.
 ///
@@ -75,7 +78,8 @@ impl<N: Noise> Truncated<N> {
         let balance = Bernoulli::new(Balance { truncated: self, value });
         loop {
             let (output, inside) = if self.from_the_line {
-                let output = value + self.sampler.draw(random)?;
+                let mut allotment = Allotment::of(&mut *random)?;
+                let output = value + self.sampler.draw(&mut allotment)?;
                 (output, self.lower <= output && output <= self.upper)
             } else {
                 let output = self.lower + uniform_below((self.upper - self.lower + 1) as u128, random)? as i128;
@@ -136,6 +140,41 @@ impl<N: Noise> Truncated<N> {
         let above = self.tail_above((self.upper - value) as u128, like);
         let below = self.tail_above((value - self.lower) as u128, like);
         self.sampler.noise().mass(like) - above - below
+    }
+}
+
+/// The words that a try takes for its noise. A draw takes one, two for each rejection before it (a few of a hundred), and a few
+/// beyond the table.
+const NOISE_WORDS: usize = 32;
+
+/// [`NOISE_WORDS`] words taken at once, and further ones should they not be enough.
+struct Allotment<'a, R: ?Sized> {
+    words: Zeroizing<[u64; NOISE_WORDS]>,
+    used: usize,
+    further: &'a mut R,
+}
+
+impl<'a, R: RandomBits + ?Sized> Allotment<'a, R> {
+    fn of(random: &'a mut R) -> Result<Self, RandomnessError> {
+        let mut words = Zeroizing::new([0; NOISE_WORDS]);
+        random.fill(&mut *words)?;
+        Ok(Allotment { words, used: 0, further: random })
+    }
+}
+
+impl<R: RandomBits + ?Sized> RandomBits for Allotment<'_, R> {
+    fn next_u64(&mut self) -> Result<u64, RandomnessError> {
+        match self.words.get(self.used) {
+            Some(&word) => {
+                self.used += 1;
+                Ok(word)
+            }
+            None => self.further.next_u64(),
+        }
+    }
+
+    fn provenance(&self) -> Provenance {
+        self.further.provenance()
     }
 }
 
