@@ -6,7 +6,9 @@
 mod guarantee;
 mod mechanism;
 mod parameters;
+mod sensitivity;
 
 pub use guarantee::{Certificate, Guarantee, Notion};
 pub use mechanism::{Errors, Mechanism, Releaser};
 pub use parameters::{Delta, Distance, Epsilon, MechanismError, Scale};
+pub use sensitivity::{Neighbours, Sensitivity};
