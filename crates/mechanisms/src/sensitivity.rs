@@ -194,6 +194,19 @@ impl Sensitivity {
         }
     }
 
+    /// How far the answer moves, where no more than one coordinate of it ever moves at once. All l_p sensitivities are then the same.
+    pub fn one_coordinate(&self) -> Option<f64> {
+        match &self.reach {
+            Reach::Scalar(distance) | Reach::Norm { bound: distance, coordinates: Some(1), .. } => Some(*distance),
+            Reach::Disjoint { contribution } => (self.neighbours == Neighbours::AddRemove).then_some(*contribution),
+            Reach::PerElement(distances) => {
+                let mut moving = distances.iter().copied().filter(|&distance| distance > 0.0);
+                moving.next().filter(|_| moving.next().is_none())
+            }
+            Reach::Norm { .. } => None,
+        }
+    }
+
     /// The l1 sensitivity `D_1`.
     ///
     /// # Errors
@@ -431,8 +444,14 @@ mod tests {
         // Not a norm: (1, 0) and (0, 1) have l_1/2 "length" 1 each, and their sum has 4.
         let half = Sensitivity::norm(0.5, 1.0, AddRemove).and_then(|s| s.under_replace()).expect("valid");
         assert!((4.0..4.000_000_000_001).contains(&half.order(0.5).expect("valid")));
+        assert_eq!(scalar.one_coordinate(), Some(0.7));
+        assert_eq!(l2.one_coordinate(), None);
+        assert_eq!(l2.with_coordinates(1).map(|s| s.one_coordinate()), Ok(Some(6.0)));
+        assert_eq!(Sensitivity::histogram(AddRemove).one_coordinate(), Some(1.0));
+        assert_eq!(Sensitivity::histogram(Replace).one_coordinate(), None);
         let elements = Sensitivity::per_element(&[0.0, 1.0], AddRemove).and_then(|s| s.under_replace()).expect("valid");
-        assert_eq!(elements.elements(), Some(&[0.0, 2.0][..]));
+        assert_eq!((elements.elements(), elements.one_coordinate()), (Some(&[0.0, 2.0][..]), Some(2.0)));
+        assert_eq!(Sensitivity::per_element(&[1.0, 1.0], AddRemove).map(|s| s.one_coordinate()), Ok(None));
     }
 
     #[test]
