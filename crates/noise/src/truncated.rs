@@ -5,7 +5,7 @@ use crate::bernoulli::{Bernoulli, Probability};
 use crate::noise::Noise;
 use crate::randomness::{Provenance, RandomBits, RandomnessError};
 use crate::sampler::Sampler;
-use reticent_numerics::Enclosure;
+use reticent_numerics::{Bounds, Enclosure};
 use zeroize::Zeroizing;
 
 /// Releases `value + noise`, given that it lies between two public lattice points.
@@ -33,6 +33,8 @@ pub struct Truncated<N> {
     lower: i128,
     upper: i128,
     from_the_line: bool,
+    /// `c Z_min`.
+    least_inside: Bounds,
 }
 
 /// The widest range, in steps.
@@ -48,11 +50,12 @@ impl<N: Noise> Truncated<N> {
             let accepted = "above the lower bound, both within 2^100 lattice steps of zero";
             return Err(NoiseError::Parameter { name: "upper bound", value: sampler.lattice().value(upper), accepted });
         }
-        let mut truncated = Truncated { sampler, lower, upper, from_the_line: true };
+        let mut truncated = Truncated { sampler, lower, upper, from_the_line: true, least_inside: Bounds::ZERO };
+        truncated.least_inside = truncated.inside_bounds(lower);
         // A try succeeds with probability Z_min from the line, and Z_min / (cells * C(0)) from the range.
         let cells = (upper - lower + 1) as f64;
-        let line = truncated.mass_of_line().estimate();
-        truncated.from_the_line = line <= cells * truncated.cell(0, &reticent_numerics::Bounds::ONE).estimate();
+        let line = truncated.sampler.noise().mass(&Bounds::ONE).estimate();
+        truncated.from_the_line = line <= cells * truncated.cell_bounds(0).estimate();
         Ok(truncated)
     }
 
@@ -64,10 +67,6 @@ impl<N: Noise> Truncated<N> {
     /// The greatest output, in steps.
     pub fn upper(&self) -> i128 {
         self.upper
-    }
-
-    fn mass_of_line(&self) -> reticent_numerics::Bounds {
-        self.sampler.noise().mass(&reticent_numerics::Bounds::ONE)
     }
 
     /// One release of a value in steps; a value outside the bounds is moved to the nearer one first.
@@ -95,11 +94,15 @@ impl<N: Noise> Truncated<N> {
         }
     }
 
+    /// `(steps + 1/2) s`, the boundary between a cell and the next.
+    fn boundary<E: Enclosure>(&self, steps: u128, like: &E) -> E {
+        let boundary = like.integer(steps as i128) + like.exactly(0.5);
+        boundary.times_power_of_two(self.sampler.lattice().exponent()) / like.exactly(self.sampler.scale())
+    }
+
     /// `c P[X > (steps + 1/2) s]`.
     fn tail_above<E: Enclosure>(&self, steps: u128, like: &E) -> E {
-        let boundary =
-            (like.integer(steps as i128) + like.exactly(0.5)).times_power_of_two(self.sampler.lattice().exponent());
-        self.sampler.noise().tail(&(boundary / like.exactly(self.sampler.scale())))
+        self.sampler.noise().tail(&self.boundary(steps, like))
     }
 
     /// `c C(steps)`.
@@ -109,6 +112,27 @@ impl<N: Noise> Truncated<N> {
             Some(fewer) => self.tail_above(fewer, like) - above,
             None => self.sampler.noise().mass(like) - above.times_power_of_two(1),
         }
+    }
+
+    /// `c C(steps)` between the least and the greatest density of the cell times its width. The cell is narrow, so these are
+    /// close, while the difference of two tails would cancel.
+    fn cell_bounds(&self, steps: u128) -> Bounds {
+        let far = self.boundary(steps, &Bounds::ONE);
+        let near = steps.checked_sub(1).map_or(Bounds::ZERO, |fewer| self.boundary(fewer, &Bounds::ONE));
+        let noise = self.sampler.noise();
+        noise.density_bounds(Bounds::exact(near.lower())).hull(noise.density_bounds(Bounds::exact(far.upper())))
+            * self.step_bounds()
+    }
+
+    /// `s`.
+    fn step_bounds(&self) -> Bounds {
+        Bounds::exact(self.sampler.lattice().spacing()) / Bounds::exact(self.sampler.scale())
+    }
+
+    /// [`Truncated::inside`] between two `f64`.
+    fn inside_bounds(&self, value: i128) -> Bounds {
+        let tail = |steps: i128| self.sampler.noise().tail_bounds(self.boundary(steps as u128, &Bounds::ONE));
+        self.sampler.noise().mass(&Bounds::ONE) - tail(self.upper - value) - tail(value - self.lower)
     }
 
     /// `c Z(value)`: everything but the two tails.
@@ -164,6 +188,10 @@ impl<N: Noise> Probability for Balance<'_, N> {
     fn enclose<E: Enclosure>(&self, like: &E) -> E {
         self.truncated.inside(self.truncated.lower, like) / self.truncated.inside(self.value, like)
     }
+
+    fn bounds(&self) -> Bounds {
+        self.truncated.least_inside / self.truncated.inside_bounds(self.value)
+    }
 }
 
 /// `C(steps) / C(0)`.
@@ -175,6 +203,10 @@ struct CellRatio<'a, N> {
 impl<N: Noise> Probability for CellRatio<'_, N> {
     fn enclose<E: Enclosure>(&self, like: &E) -> E {
         self.truncated.cell(self.steps, like) / self.truncated.cell(0, like)
+    }
+
+    fn bounds(&self) -> Bounds {
+        self.truncated.cell_bounds(self.steps) / self.truncated.cell_bounds(0)
     }
 }
 
