@@ -55,8 +55,8 @@ impl<N: Noise> Sampler<N> {
     /// A sampler of `scale * X` on `lattice`.
     ///
     /// # Errors
-    /// If the scale is not a number from 1e-150 to 1e150, or the lattice is finer than `2^-44` or coarser than
-    /// `2^60` times the magnitude of the noise.
+    /// If the scale is not a number from 1e-150 to 1e150, or the lattice is finer than `2^-60` or coarser than
+    /// `2^60` times the magnitude of the noise. (Below `2^-44` most draws take a second word and a few times as long.)
     pub fn new(noise: N, scale: f64, lattice: Lattice) -> Result<Self, NoiseError> {
         positive("scale", scale)?;
         let strips = noise.strips()?;
