@@ -3,10 +3,13 @@
 //! What it is: one file a mechanism, from its formula to its certificate. What it never does: accept a scale that no proof covers, or
 //! charge for other noise than it adds.
 
+mod gaussian;
 mod guarantee;
 mod mechanism;
 mod parameters;
+mod sensitivity_lattice;
 
+pub use gaussian::{GaussianMechanism, GaussianMethod, GaussianProfile};
 pub use guarantee::{Certificate, Guarantee, Notion};
 pub use mechanism::{Errors, Mechanism, Releaser};
 pub use parameters::{Delta, Distance, Epsilon, MechanismError, Scale};
