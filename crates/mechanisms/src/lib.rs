@@ -3,12 +3,14 @@
 //! What it is: one file a mechanism, from its formula to its certificate. What it never does: accept a scale that no proof covers, or
 //! charge for other noise than it adds.
 
+mod discrete_gaussian;
 mod gaussian;
 mod guarantee;
 mod mechanism;
 mod parameters;
 mod sensitivity_lattice;
 
+pub use discrete_gaussian::DiscreteGaussianMechanism;
 pub use gaussian::{GaussianMechanism, GaussianMethod, GaussianProfile};
 pub use guarantee::{Certificate, Guarantee, Notion};
 pub use mechanism::{Errors, Mechanism, Releaser};
