@@ -1,0 +1,185 @@
+//! `reticent noise`: numbers in, private numbers out.
+
+use crate::Format;
+use crate::failure::Failure;
+use crate::input::{CsvTable, numbers_from_standard_input};
+use crate::numbers::{exact, figure, rounded};
+use crate::options::{Budget, Options, OwnParameters, Sensitivities, Shape, count};
+use crate::output::Output;
+use crate::progress::Progress;
+use crate::registry::{self, Entry};
+use crate::report::power_of_two;
+use crate::request::{Purpose, Request, Sensitivity};
+use reticent_accounting::Event;
+use reticent_mechanisms::{Guarantee, Mechanism, Releaser};
+use reticent_noise::randomness::{Provenance, RandomBits, SecureRandom, SeededRandom};
+use serde::Serialize;
+use std::io::{self, Write};
+use std::path::PathBuf;
+
+/// The most draws without input: their values are held in memory, so that an answer is never half of one.
+const LARGEST_COUNT: u64 = 100_000_000;
+
+/// The options of `noise`.
+#[derive(clap::Args, Debug)]
+pub struct Noise {
+    /// The mechanism (see `reticent mechanisms`)
+    #[arg(value_parser = registry::entry_named, value_name = "MECHANISM")]
+    mechanism: &'static Entry,
+    /// Read this CSV file, with a heading, in place of standard input
+    #[arg(long, value_name = "FILE.csv", requires = "column", conflicts_with = "count")]
+    input: Option<PathBuf>,
+    /// The column of the CSV file to release; all others are passed on as they are
+    #[arg(long, value_name = "NAME", requires = "input")]
+    column: Option<String>,
+    /// Draw this many times pure noise, and read nothing
+    #[arg(long, value_name = "N", value_parser = count, allow_hyphen_values = true)]
+    count: Option<u64>,
+    /// Draw from this seed, for reproductions: the result is NOT private
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64), allow_hyphen_values = true)]
+    seed: Option<u64>,
+    #[command(flatten)]
+    budget: Budget,
+    #[command(flatten)]
+    own: OwnParameters,
+    #[command(flatten)]
+    sensitivities: Sensitivities,
+    #[command(flatten)]
+    shape: Shape,
+}
+
+/// A release with the description of its noise.
+#[derive(Debug, Serialize)]
+struct Release<'a> {
+    values: &'a [f64],
+    noise: Event,
+    guarantee: Guarantee,
+    lattice: f64,
+    random: &'static str,
+}
+
+/// Reads and checks everything, draws everything, states the guarantee, and only then writes.
+pub fn run(arguments: Noise, format: Format, output: &mut Output) -> Result<(), Failure> {
+    let Noise { mechanism, input, column, count, seed, budget, own, sensitivities, shape } = arguments;
+    let purpose = if budget.epsilon.is_some() { Purpose::Calibrate } else { Purpose::Describe };
+    let request = Request::new(mechanism, purpose, Options { budget, sensitivities, shape, own })?;
+    let mechanism = request.mechanism()?;
+    let sensitivity = request.sensitivity().ok();
+    let releaser = mechanism.releaser()?;
+
+    let (table, numbers) = match (input.zip(column), count) {
+        (Some((path, name)), _) => {
+            let (table, numbers) = CsvTable::read(&path, &name)?;
+            (Some(table), numbers)
+        }
+        (None, Some(count)) => (None, zeros(count, &*mechanism)?),
+        (None, None) => (None, numbers_from_standard_input()?),
+    };
+    if let Some(Sensitivity::PerElement(elements)) = &sensitivity
+        && elements.len() != numbers.len()
+        && count.is_none()
+    {
+        return Err(Failure::usage(format!(
+            "--per-element has {} sensitivities, but the input has {} numbers",
+            elements.len(),
+            numbers.len()
+        )));
+    }
+
+    let mut random: Box<dyn RandomBits> = match seed {
+        Some(seed) => Box::new(SeededRandom::new(seed)),
+        None => Box::new(SecureRandom::new()?),
+    };
+    let values = release_all(&numbers, &*releaser, &mut *random)?;
+    let statement = Statement {
+        mechanism: &*mechanism,
+        sensitivity: sensitivity.filter(|_| count.is_none()),
+        numbers: values.len(),
+        spacing: releaser.spacing(),
+        unprotected_columns: table.as_ref().map_or(0, CsvTable::other_columns),
+        seeded: random.provenance() == Provenance::Seeded,
+    };
+    // Standard error that cannot be written to must not keep the answer back: the guarantee holds unread.
+    let _ = io::stderr().write_all(statement.text().as_bytes());
+
+    match (format, table) {
+        (Format::Json, _) => output.json(&Release {
+            values: &values,
+            noise: mechanism.event(),
+            guarantee: mechanism.guarantee(),
+            lattice: releaser.spacing(),
+            random: if seed.is_some() { "seeded" } else { "secure" },
+        }),
+        (Format::Table, Some(table)) => {
+            output.write(|stream| table.write(values.iter().map(|value| exact(*value)), stream))
+        }
+        (Format::Table, None) => {
+            output.write(|stream| values.iter().try_for_each(|value| writeln!(stream, "{}", exact(*value))))
+        }
+    }
+}
+
+/// What noise is added to when there is no input.
+fn zeros(count: u64, mechanism: &dyn Mechanism) -> Result<Vec<f64>, Failure> {
+    if !(1..=LARGEST_COUNT).contains(&count) {
+        return Err(Failure::usage(format!("--count is {count}, but it must be from 1 to {LARGEST_COUNT}")));
+    }
+    if mechanism.errors().is_none() {
+        return Err(Failure::usage(format!(
+            "--count cannot be used with the {} mechanism, whose output depends on the input in more than a sum",
+            mechanism.name()
+        )));
+    }
+    Ok(vec![0.0; count as usize])
+}
+
+fn release_all(numbers: &[f64], releaser: &dyn Releaser, random: &mut dyn RandomBits) -> Result<Vec<f64>, Failure> {
+    let mut progress = Progress::new("adding noise", numbers.len());
+    let mut values = Vec::with_capacity(numbers.len());
+    for (done, number) in numbers.iter().enumerate() {
+        progress.reach(done);
+        values.push(releaser.release(*number, random)?);
+    }
+    Ok(values)
+}
+
+/// What is said on standard error about a release.
+struct Statement<'a> {
+    mechanism: &'a dyn Mechanism,
+    /// `None` if no data were released.
+    sensitivity: Option<Sensitivity>,
+    numbers: usize,
+    spacing: f64,
+    unprotected_columns: usize,
+    seeded: bool,
+}
+
+impl Statement<'_> {
+    fn text(&self) -> String {
+        let mut lines = Vec::new();
+        if self.seeded {
+            lines.push(
+                "NOT PRIVATE: the noise comes from --seed, and whoever knows or guesses the seed can remove it.".into(),
+            );
+        }
+        let error = self.mechanism.errors().and_then(|errors| figure(errors.mean_absolute));
+        let error = error.map_or(String::new(), |error| format!(", mean absolute error {}", rounded(error)));
+        let name = self.mechanism.name();
+        lines.push(format!("Noise: {name}, scale {}{error}.", exact(self.mechanism.scale())));
+        match &self.sensitivity {
+            Some(sensitivity) => {
+                lines.push(format!("Guarantee: {}.", self.mechanism.guarantee()));
+                lines.push(sensitivity.coverage(self.numbers));
+            }
+            None => lines.push("No data were read: this is noise alone, and costs nothing.".into()),
+        }
+        lines.push(format!("Answers are multiples of {}.", power_of_two(self.spacing)));
+        if self.unprotected_columns > 0 {
+            lines.push(format!(
+                "NOT PROTECTED: the {} other columns are passed on as they are.",
+                self.unprotected_columns
+            ));
+        }
+        lines.join("\n") + "\n"
+    }
+}
