@@ -42,6 +42,9 @@ pub struct Sensitivities {
     /// The most by which one privacy unit moves each number of a vector, all of them at once
     #[arg(long, value_name = "A,B,...", value_parser = number, value_delimiter = ',', allow_hyphen_values = true)]
     pub per_element: Option<Vec<f64>>,
+    /// How many numbers the vector of --l1 or --l2 has: rounding each to the lattice is part of what is certified
+    #[arg(long, value_name = "K", value_parser = count, allow_hyphen_values = true)]
+    pub dimension: Option<u64>,
 }
 
 /// What distinguishes one mechanism of a family from another, besides its scale.
@@ -140,6 +143,7 @@ impl Options {
             ("l1", sensitivities.l1.is_some()),
             ("l2", sensitivities.l2.is_some()),
             ("per-element", sensitivities.per_element.is_some()),
+            ("dimension", sensitivities.dimension.is_some()),
             ("order", shape.order.is_some()),
             ("bounds", shape.bounds.is_some()),
             ("at-bounds", shape.at_bounds.is_some()),

@@ -72,8 +72,8 @@ impl Chart {
             add(format!("<polyline points=\"{}\" stroke-linejoin=\"round\" {stroke}/>", axes.path(&curve.points)));
             add(format!("<line x1=\"{legend}\" y1=\"58\" x2=\"{}\" y2=\"58\" {stroke}/>", legend + 30.0));
             add(format!("<text x=\"{}\" y=\"62\">{}</text>", legend + 38.0, escaped(&curve.name)));
-            // An average letter is about 6.6 units wide at this size.
-            legend += 62.0 + 6.6 * curve.name.chars().count() as f64;
+            // An average letter is at most 7.4 units wide at this size.
+            legend += 62.0 + 7.4 * curve.name.chars().count() as f64;
         }
         svg.push_str("</svg>\n");
         svg
@@ -113,13 +113,23 @@ impl Axes {
     /// The points in the picture. A line that falls out of it ends at the edge.
     fn path(&self, points: &[(f64, f64)]) -> String {
         let mut path = String::new();
-        for (index, &(x, value)) in points.iter().enumerate() {
-            let exponent = value.log10().max(self.least);
+        let mut previous: Option<(f64, f64)> = None;
+        for &(x, value) in points {
+            let exponent = value.log10();
+            let inside = exponent >= self.least;
+            let (x, exponent) = match previous {
+                // Where the segment crosses the edge; a value of zero lies infinitely deep, and is reached straight down.
+                Some((before, above)) if !inside && exponent.is_finite() => {
+                    (before + (x - before) * (above - self.least) / (above - exponent), self.least)
+                }
+                _ => (x, exponent.max(self.least)),
+            };
             // Writing to a String does not fail.
             let _ = write!(path, "{:.2},{:.2} ", self.x(x), self.y(exponent));
-            if value.log10() < self.least && index > 0 {
+            if !inside {
                 break;
             }
+            previous = Some((x, exponent));
         }
         path.trim_end().to_string()
     }

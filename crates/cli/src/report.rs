@@ -69,9 +69,9 @@ pub struct Report {
 
 impl Report {
     /// What there is to say about a mechanism.
-    pub fn of(mechanism: &dyn Mechanism) -> Self {
+    pub fn of(mechanism: &dyn Mechanism, note: Option<String>) -> Self {
         let error = mechanism.errors().map(ErrorFigures::from);
-        let mut notes = Vec::new();
+        let mut notes = Vec::from_iter(note);
         if let Some(ErrorFigures { l1, l2, .. }) = error {
             let infinite: Vec<_> = [("mean absolute error", l1), ("root mean square error", l2)]
                 .into_iter()
@@ -128,6 +128,9 @@ impl Report {
         }
         if let Some(spacing) = self.lattice {
             table.row(["answers are multiples of".to_string(), power_of_two(spacing)]);
+        }
+        for note in &self.notes {
+            table.row(["note", note]);
         }
         table.render()
     }

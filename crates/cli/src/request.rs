@@ -1,10 +1,10 @@
 //! The options of a command judged together: what is missing, what contradicts, what is not used.
 
 use crate::failure::Failure;
+use crate::numbers::exact;
 use crate::options::{Options, Shape};
 use crate::registry::Entry;
-use reticent_mechanisms::Mechanism;
-use reticent_numerics::rounding::{add_up, mul_up, sqrt_up};
+use reticent_mechanisms::{Distance, Mechanism, Neighbours, Sensitivity as Known};
 
 /// Whether the scale is looked for or given.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -125,9 +125,10 @@ impl Request {
     /// If it was not given.
     pub fn sensitivity(&self) -> Result<Sensitivity, Failure> {
         let given = &self.options.sensitivities;
+        let dimension = given.dimension;
         let one = given.sensitivity.map(Sensitivity::OfOneNumber);
-        let l1 = given.l1.map(Sensitivity::L1);
-        let l2 = given.l2.map(Sensitivity::L2);
+        let l1 = given.l1.map(|bound| Sensitivity::Norm { order: 1, bound, dimension });
+        let l2 = given.l2.map(|bound| Sensitivity::Norm { order: 2, bound, dimension });
         let each = given.per_element.clone().map(Sensitivity::PerElement);
         one.or(l1).or(l2).or(each).ok_or_else(|| {
             let used = if self.purpose == Purpose::Calibrate { self.entry.calibrated_by } else { self.entry.made_of };
@@ -135,6 +136,35 @@ impl Request {
             let choice = if accepted.len() > 1 { format!("one of {}", list(&accepted)) } else { list(&accepted) };
             Failure::usage(format!("the {} mechanism needs to know the sensitivity: give {choice}", self.entry.name))
         })
+    }
+
+    /// The sensitivity of a mechanism that takes only that of a number.
+    ///
+    /// # Errors
+    /// If it was not given.
+    pub fn distance(&self) -> Result<Distance, Failure> {
+        Ok(Distance::new(self.need("sensitivity", &self.options.sensitivities.sensitivity)?)?)
+    }
+
+    /// The same request for so many numbers, which a norm is of.
+    ///
+    /// # Errors
+    /// If it was said that there are more or fewer.
+    pub fn for_numbers(mut self, numbers: usize) -> Result<Self, Failure> {
+        let said = match self.sensitivity() {
+            Ok(Sensitivity::Norm { dimension, .. }) => {
+                self.options.sensitivities.dimension = Some(numbers as u64);
+                dimension.map(|said| ("--dimension is", said))
+            }
+            Ok(Sensitivity::PerElement(elements)) => Some(("--per-element has", elements.len() as u64)),
+            _ => None,
+        };
+        match said {
+            Some((option, said)) if said != numbers as u64 => {
+                Err(Failure::usage(format!("{option} {said}, but the input has {numbers} numbers")))
+            }
+            _ => Ok(self),
+        }
     }
 }
 
@@ -150,76 +180,75 @@ fn list(names: &[&str]) -> String {
 pub enum Sensitivity {
     /// A number, or each of many numbers of which a unit is in one only.
     OfOneNumber(f64),
-    /// A vector, as a sum of absolute differences.
-    L1(f64),
-    /// A vector, as a Euclidean distance.
-    L2(f64),
+    /// A vector.
+    Norm {
+        /// 1 for a sum of absolute differences, 2 for a Euclidean distance.
+        order: u8,
+        /// The most that the norm can be.
+        bound: f64,
+        /// How many numbers the vector has, if that was said.
+        dimension: Option<u64>,
+    },
     /// Each number of a vector, all at once.
     PerElement(Vec<f64>),
 }
 
 impl Sensitivity {
-    /// An upper bound on the l1 sensitivity.
+    /// The sensitivity as mechanisms take it. A vector of unsaid length is taken for one number, as [`Sensitivity::note`] tells.
     ///
     /// # Errors
-    /// If only the l2 sensitivity is known, which bounds the l1 sensitivity for one number only.
-    pub fn l1(&self) -> Result<f64, Failure> {
-        match self {
-            Sensitivity::OfOneNumber(value) | Sensitivity::L1(value) => Ok(*value),
-            Sensitivity::PerElement(values) => Ok(require_elements(values)?.iter().copied().fold(0.0, add_up)),
-            Sensitivity::L2(_) => {
-                Err(Failure::usage("the l2 sensitivity does not bound the l1 sensitivity: give --l1"))
+    /// If a number is not accepted.
+    pub fn known(&self) -> Result<Known, Failure> {
+        // What was said is the move itself, so that which data sets are neighbours does not change it.
+        let neighbours = Neighbours::AddRemove;
+        Ok(match self {
+            Sensitivity::OfOneNumber(distance) => Known::scalar(*distance, neighbours)?,
+            Sensitivity::Norm { order, bound, dimension } => {
+                let coordinates = u32::try_from(dimension.unwrap_or(1)).map_err(|_| {
+                    Failure::usage(format!(
+                        "--dimension must be from 1 to {}, which is a vector's most numbers",
+                        u32::MAX
+                    ))
+                })?;
+                Known::norm(f64::from(*order), *bound, neighbours)?.with_coordinates(coordinates)?
             }
-        }
+            Sensitivity::PerElement(distances) => Known::per_element(distances, neighbours)?,
+        })
     }
 
-    /// An upper bound on the l2 sensitivity. The l1 sensitivity is one, but hardly ever a good one.
-    ///
-    /// # Errors
-    /// If a per-element sensitivity is not a number of zero or more.
-    pub fn l2(&self) -> Result<f64, Failure> {
+    /// What a reader of the answer must know.
+    pub fn note(&self) -> Option<String> {
         match self {
-            Sensitivity::OfOneNumber(value) | Sensitivity::L1(value) | Sensitivity::L2(value) => Ok(*value),
-            Sensitivity::PerElement(values) => {
-                let values = require_elements(values)?;
-                // Dividing by the largest first would round too; squares of 1e-100 to 1e100 neither overflow nor vanish.
-                Ok(sqrt_up(values.iter().fold(0.0, |sum, value| add_up(sum, mul_up(*value, *value)))))
-            }
+            Sensitivity::Norm { dimension: None, .. } => Some(
+                "certified for one number: with --dimension K it is for K numbers, each rounded to the lattice of the answers"
+                    .into(),
+            ),
+            _ => None,
         }
     }
 
     /// What a release under this sensitivity covers, as a sentence.
     pub fn coverage(&self, numbers: usize) -> String {
-        let vector = |norm: &str, value: f64| {
-            let value = crate::numbers::exact(value);
-            let all = if numbers == 1 { "the number".into() } else { format!("all {numbers} numbers together") };
-            format!("It covers {all}, if one privacy unit moves them by at most {value} in the {norm} norm.")
-        };
         match self {
-            Sensitivity::OfOneNumber(value) => {
-                let value = crate::numbers::exact(*value);
-                let one = format!("if one privacy unit moves it by at most {value}");
+            Sensitivity::OfOneNumber(distance) => {
+                let one = format!("if one privacy unit moves it by at most {}", exact(*distance));
                 if numbers == 1 {
                     format!("It covers the number, {one}.")
                 } else {
                     format!(
-                        "It covers each of the {numbers} numbers, {one}, and all of them together if every unit is in one \
-                         of them only; a unit that is in several pays for each."
+                        "It covers each of the {numbers} numbers, {one}, and all of them together if neighbouring data sets differ in \
+                         one of them only; a unit that is in several pays for each."
                     )
                 }
             }
-            Sensitivity::L1(value) => vector("l1", *value),
-            Sensitivity::L2(value) => vector("l2", *value),
+            Sensitivity::Norm { order, bound, .. } => {
+                let bound = exact(*bound);
+                let all = if numbers == 1 { "the number".into() } else { format!("all {numbers} numbers together") };
+                format!("It covers {all}, if one privacy unit moves them by at most {bound} in the l{order} norm.")
+            }
             Sensitivity::PerElement(_) => format!(
                 "It covers all {numbers} numbers together, if one privacy unit moves each by at most its own sensitivity."
             ),
         }
-    }
-}
-
-fn require_elements(values: &[f64]) -> Result<&[f64], Failure> {
-    match values.iter().find(|value| !(0.0..=1e100).contains(*value)) {
-        Some(bad) => Err(Failure::usage(format!("--per-element holds {bad:e}, but it takes numbers from 0 to 1e100"))),
-        None => Ok(values),
     }
 }

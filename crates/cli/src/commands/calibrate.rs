@@ -26,7 +26,9 @@ pub struct Calibrate {
 pub fn run(arguments: Calibrate, format: Format, output: &mut Output) -> Result<(), Failure> {
     let Calibrate { mechanism, budget, sensitivities, shape } = arguments;
     let options = Options { budget, sensitivities, shape, ..Options::default() };
-    let report = Report::of(&*Request::new(mechanism, Purpose::Calibrate, options)?.mechanism()?);
+    let request = Request::new(mechanism, Purpose::Calibrate, options)?;
+    let note = request.sensitivity().ok().and_then(|sensitivity| sensitivity.note());
+    let report = Report::of(&*request.mechanism()?, note);
     match format {
         Format::Json => output.json(&report),
         Format::Table => output.text(&report.render()),

@@ -63,9 +63,8 @@ pub fn run(arguments: Noise, format: Format, output: &mut Output) -> Result<(), 
     let Noise { mechanism, input, column, count, seed, budget, own, sensitivities, shape } = arguments;
     let purpose = if budget.epsilon.is_some() { Purpose::Calibrate } else { Purpose::Describe };
     let request = Request::new(mechanism, purpose, Options { budget, sensitivities, shape, own })?;
+    // A wrong request is refused before it waits for input.
     let mechanism = request.mechanism()?;
-    let sensitivity = request.sensitivity().ok();
-    let releaser = mechanism.releaser()?;
 
     let (table, numbers) = match (input.zip(column), count) {
         (Some((path, name)), _) => {
@@ -75,16 +74,10 @@ pub fn run(arguments: Noise, format: Format, output: &mut Output) -> Result<(), 
         (None, Some(count)) => (None, zeros(count, &*mechanism)?),
         (None, None) => (None, numbers_from_standard_input()?),
     };
-    if let Some(Sensitivity::PerElement(elements)) = &sensitivity
-        && elements.len() != numbers.len()
-        && count.is_none()
-    {
-        return Err(Failure::usage(format!(
-            "--per-element has {} sensitivities, but the input has {} numbers",
-            elements.len(),
-            numbers.len()
-        )));
-    }
+    let request = request.for_numbers(numbers.len())?;
+    let mechanism = request.mechanism()?;
+    let sensitivity = request.sensitivity().ok();
+    let releaser = mechanism.releaser()?;
 
     let mut random: Box<dyn RandomBits> = match seed {
         Some(seed) => Box::new(SeededRandom::new(seed)),

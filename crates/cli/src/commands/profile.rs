@@ -2,7 +2,7 @@
 
 use crate::Format;
 use crate::failure::Failure;
-use crate::numbers::exact;
+use crate::numbers::{exact, rounded};
 use crate::options::{Options, OwnParameters, Sensitivities, Shape, number};
 use crate::output::Output;
 use crate::plot::{Chart, Curve};
@@ -118,7 +118,7 @@ fn curve_of(mechanism: &dyn Mechanism) -> Result<Vec<Point>, Failure> {
 }
 
 fn chart(mechanism: &dyn Mechanism, curve: &[Point]) -> Chart {
-    let parameters = mechanism.parameters().into_iter().map(|(name, value)| format!(", {name} {}", exact(value)));
+    let parameters = mechanism.parameters().into_iter().map(|(name, value)| format!(", {name} {}", rounded(value)));
     let parameters: String = parameters.collect();
     Chart {
         title: format!("Privacy profile of {} noise", mechanism.name()),
@@ -126,7 +126,7 @@ fn chart(mechanism: &dyn Mechanism, curve: &[Point]) -> Chart {
         vertical: "\u{3b4}(\u{3b5}), the least exception (a probability)".into(),
         floor: curve.first().map_or(0.0, |point| CURVE_DEPTH * point.delta.upper),
         curves: vec![Curve {
-            name: format!("scale {}{parameters}; certified upper bound", exact(mechanism.scale())),
+            name: format!("scale {}{parameters}: certified upper bound", rounded(mechanism.scale())),
             points: curve.iter().map(|point| (point.epsilon, point.delta.upper)).collect(),
         }],
     }
