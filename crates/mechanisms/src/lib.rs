@@ -3,10 +3,21 @@
 //! What it is: one file a mechanism, from its formula to its certificate. What it never does: accept a scale that no proof covers, or
 //! charge for other noise than it adds.
 
+mod additive;
+mod discrete_laplace;
 mod guarantee;
+mod laplace;
 mod mechanism;
 mod parameters;
+mod randomized_response;
+mod sensitivity;
+mod staircase;
 
+pub use discrete_laplace::DiscreteLaplace;
 pub use guarantee::{Certificate, Guarantee, Notion};
+pub use laplace::Laplace;
 pub use mechanism::{Errors, Mechanism, Releaser};
 pub use parameters::{Delta, Distance, Epsilon, MechanismError, Scale};
+pub use randomized_response::{FrequencyEstimate, RandomizedResponse};
+pub use sensitivity::{Neighbours, Sensitivity};
+pub use staircase::{Staircase, StaircaseAim};

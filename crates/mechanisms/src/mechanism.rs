@@ -74,6 +74,12 @@ pub trait Releaser: Debug + Send + Sync {
     /// If random bits cannot be had. Nothing is released then.
     fn release(&self, value: f64, random: &mut dyn RandomBits) -> Result<f64, RandomnessError>;
 
+    /// Whether a value is one that this can release as it is meant. Data are checked with it before anything is released; a value that is
+    /// released all the same gets the noise of a valid one, so that no output tells of it.
+    fn accepts(&self, value: f64) -> bool {
+        !value.is_nan()
+    }
+
     /// The spacing of the lattice that released values lie on.
     fn spacing(&self) -> f64;
 }
