@@ -14,6 +14,20 @@ pub struct CsvTable {
     headers: ByteRecord,
     records: Vec<ByteRecord>,
     column: usize,
+    name: String,
+}
+
+/// Where a number was read.
+///
+/// `table` is that of the input, if it was one.
+pub fn place(table: Option<&CsvTable>, index: usize) -> String {
+    match table {
+        None => format!("line {} of the input", index + 1),
+        Some(table) => {
+            let line = table.records.get(index).and_then(ByteRecord::position).map_or(0, csv::Position::line);
+            format!("column `{}` on line {line} of the file", table.name)
+        }
+    }
 }
 
 /// Numbers from standard input, one on each line.
@@ -35,7 +49,7 @@ fn numbers_of_lines(bytes: &[u8]) -> Result<Vec<f64>, Failure> {
         ));
     }
     let lines = bytes.split(|&byte| byte == b'\n').enumerate();
-    lines.map(|(index, line)| parse(line, &format!("line {} of the input", index + 1))).collect()
+    lines.map(|(index, line)| parse(line, || place(None, index))).collect()
 }
 
 impl CsvTable {
@@ -60,19 +74,16 @@ impl CsvTable {
                 )));
             }
         };
-        let (mut records, mut numbers) = (Vec::new(), Vec::new());
-        for record in reader.into_byte_records() {
-            let record = record.map_err(|error| not_a_table(&error))?;
-            let line = record.position().map_or(0, csv::Position::line);
-            // The reader refuses records of another length than the heading.
-            let cell = record.get(column).unwrap_or_default();
-            numbers.push(parse(cell, &format!("column `{name}` on line {line} of the file"))?);
-            records.push(record);
-        }
-        if numbers.is_empty() {
+        let records = reader.into_byte_records().collect::<Result<Vec<_>, _>>().map_err(|error| not_a_table(&error))?;
+        if records.is_empty() {
             return Err(Failure::usage("the file of --input has a heading but no records"));
         }
-        Ok((CsvTable { headers, records, column }, numbers))
+        let table = CsvTable { headers, records, column, name: name.to_string() };
+        // The reader refuses records of another length than the heading, so that every record has the column.
+        let cells = table.records.iter().map(|record| record.get(column).unwrap_or_default()).enumerate();
+        let numbers =
+            cells.map(|(index, cell)| parse(cell, || place(Some(&table), index))).collect::<Result<_, _>>()?;
+        Ok((table, numbers))
     }
 
     /// How many columns are passed on as they are.
@@ -97,15 +108,16 @@ impl CsvTable {
 }
 
 /// A finite number from a text that no message may quote.
-fn parse(text: &[u8], place: &str) -> Result<f64, Failure> {
-    let text = std::str::from_utf8(text).map_err(|_| Failure::usage(format!("{place} is not UTF-8 text")))?.trim();
-    if text.is_empty() {
-        return Err(Failure::usage(format!("{place} is empty, but it must hold a number")));
-    }
-    match text.parse::<f64>() {
-        Ok(value) if value.is_finite() => Ok(value),
-        Ok(_) => Err(Failure::usage(format!("{place} is not a finite number"))),
-        Err(_) => Err(Failure::usage(format!("{place} is not a number"))),
+fn parse(text: &[u8], place: impl Fn() -> String) -> Result<f64, Failure> {
+    let refuse = |what: &str| Err(Failure::usage(format!("{} {what}", place())));
+    match std::str::from_utf8(text).map(str::trim) {
+        Err(_) => refuse("is not UTF-8 text"),
+        Ok("") => refuse("is empty, but it must hold a number"),
+        Ok(text) => match text.parse::<f64>() {
+            Ok(value) if value.is_finite() => Ok(value),
+            Ok(_) => refuse("is not a finite number"),
+            Err(_) => refuse("is not a number"),
+        },
     }
 }
 

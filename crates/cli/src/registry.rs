@@ -1,8 +1,9 @@
 //! The mechanisms by name. Only this file knows all of them.
 
 use crate::failure::Failure;
+use crate::numbers::exact;
 use crate::request::Request;
-use reticent_mechanisms::Mechanism;
+use reticent_mechanisms::{DiscreteLaplace, Epsilon, Laplace, Mechanism, RandomizedResponse, Staircase, StaircaseAim};
 use serde::Serialize;
 
 /// What the command line knows about a mechanism.
@@ -28,7 +29,8 @@ pub struct Entry {
     pub describe: Maker,
 }
 
-type Maker = fn(&Request) -> Result<Box<dyn Mechanism>, Failure>;
+type Made = Result<Box<dyn Mechanism>, Failure>;
+type Maker = fn(&Request) -> Made;
 
 /// The entry of a name.
 ///
@@ -42,4 +44,99 @@ pub fn entry_named(name: &str) -> Result<&'static Entry, String> {
 }
 
 /// All mechanisms.
-pub static MECHANISMS: [Entry; 0] = [];
+pub static MECHANISMS: [Entry; 4] = [
+    Entry {
+        name: "randomized-response",
+        purpose: "one of K answers, each person's own, for surveys without a trusted curator",
+        notions: &["pure"],
+        methods: &["exact"],
+        calibrated_by: &["epsilon", "categories"],
+        made_of: &["loss", "categories"],
+        calibrate: |request| randomized_response(request, request.epsilon()?),
+        describe: |request| randomized_response(request, request.loss()?),
+    },
+    Entry {
+        name: "laplace",
+        purpose: "numbers and vectors without exceptions; the usual choice for a few of them",
+        notions: &["pure"],
+        methods: &["exact"],
+        calibrated_by: &["epsilon", "sensitivity", "l1", "dimension", "per-element"],
+        made_of: &["scale", "sensitivity", "l1", "dimension", "per-element"],
+        calibrate: |request| {
+            let epsilon = Epsilon::positive(request.epsilon()?)?;
+            Ok(Box::new(Laplace::calibrate(&request.sensitivity()?.known()?, epsilon)?))
+        },
+        describe: |request| {
+            let scale = request.scale()?;
+            Ok(Box::new(Laplace::with_scale(&request.sensitivity()?.known()?, scale)?))
+        },
+    },
+    Entry {
+        name: "discrete-laplace",
+        purpose: "integers, such as counts, without exceptions; with --bounds the answer is moved into a range afterwards",
+        notions: &["pure"],
+        methods: &["exact"],
+        calibrated_by: &["epsilon", "sensitivity", "l1", "bounds"],
+        made_of: &["scale", "sensitivity", "l1", "bounds"],
+        calibrate: |request| {
+            let epsilon = Epsilon::positive(request.epsilon()?)?;
+            clamped(request, DiscreteLaplace::calibrate(request.whole_sensitivity()?, epsilon)?)
+        },
+        describe: |request| {
+            let scale = request.scale()?.get();
+            clamped(request, DiscreteLaplace::with_scale(request.whole_sensitivity()?, scale)?)
+        },
+    },
+    Entry {
+        name: "staircase",
+        purpose: "one number without exceptions, with the least error of all such noise for a given --metric",
+        notions: &["pure"],
+        methods: &["exact"],
+        calibrated_by: &["epsilon", "sensitivity", "metric"],
+        made_of: &["loss", "gamma", "sensitivity"],
+        calibrate: |request| {
+            let epsilon = Epsilon::positive(request.epsilon()?)?;
+            let aim = aim_of(request.options().budget.metric.as_deref().unwrap_or("l1"))?;
+            Ok(Box::new(Staircase::calibrate(&request.sensitivity()?.known()?, epsilon, aim)?))
+        },
+        describe: |request| {
+            let gamma = request.need("gamma", &request.options().own.gamma)?;
+            let loss = Epsilon::positive(request.loss()?)?;
+            Ok(Box::new(Staircase::with_gamma(&request.sensitivity()?.known()?, loss, gamma)?))
+        },
+    },
+];
+
+fn randomized_response(request: &Request, epsilon: f64) -> Made {
+    let categories = request.need("categories", &request.shape().categories)?;
+    Ok(Box::new(RandomizedResponse::new(categories, Epsilon::positive(epsilon)?)?))
+}
+
+fn clamped(request: &Request, mechanism: DiscreteLaplace) -> Made {
+    let Some((lower, upper)) = request.bounds()? else { return Ok(Box::new(mechanism)) };
+    let whole = |bound: f64| (bound.fract() == 0.0 && bound.abs() <= 2f64.powi(53)).then_some(bound as i64);
+    match (whole(lower), whole(upper)) {
+        (Some(lower), Some(upper)) => Ok(Box::new(mechanism.clamped(lower, upper)?)),
+        _ => Err(Failure::usage(format!(
+            "--bounds is {},{}, but discrete-laplace takes integers from -2^53 to 2^53",
+            exact(lower),
+            exact(upper)
+        ))),
+    }
+}
+
+fn aim_of(metric: &str) -> Result<StaircaseAim, Failure> {
+    match metric {
+        "l1" => Ok(StaircaseAim::MeanAbsolute),
+        "l2" => Ok(StaircaseAim::MeanSquare),
+        "entropy" => Ok(StaircaseAim::Entropy),
+        _ => {
+            let within = metric.strip_prefix("usefulness:").and_then(|within| within.parse().ok());
+            within.map(StaircaseAim::Usefulness).ok_or_else(|| {
+                Failure::usage(format!(
+                    "--metric is `{metric}`, but it must be l1, l2, entropy, or usefulness:T with a number T"
+                ))
+            })
+        }
+    }
+}

@@ -4,7 +4,8 @@ use crate::failure::Failure;
 use crate::numbers::exact;
 use crate::options::{Options, Shape};
 use crate::registry::Entry;
-use reticent_mechanisms::{Distance, Mechanism, Neighbours, Sensitivity as Known};
+use reticent_mechanisms::{Mechanism, Neighbours, Scale, Sensitivity as Known};
+use std::fmt;
 
 /// Whether the scale is looked for or given.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -138,12 +139,59 @@ impl Request {
         })
     }
 
-    /// The sensitivity of a mechanism that takes only that of a number.
+    /// The sensitivity of integers.
+    ///
+    /// # Errors
+    /// If it was not given, or is not an integer.
+    pub fn whole_sensitivity(&self) -> Result<u64, Failure> {
+        let (name, distance) = match self.sensitivity()? {
+            Sensitivity::Norm { order, bound, .. } => (if order == 1 { "l1" } else { "l2" }, bound),
+            _ => ("sensitivity", self.need("sensitivity", &self.options.sensitivities.sensitivity)?),
+        };
+        if distance.fract() == 0.0 && (1.0..=2f64.powi(53)).contains(&distance) {
+            Ok(distance as u64)
+        } else {
+            let mechanism = self.entry.name;
+            Err(Failure::usage(format!(
+                "--{name} is {}, but the {mechanism} mechanism is for integers and takes an integer from 1 to 2^53",
+                exact(distance)
+            )))
+        }
+    }
+
+    /// The loss that the mechanism was made for.
     ///
     /// # Errors
     /// If it was not given.
-    pub fn distance(&self) -> Result<Distance, Failure> {
-        Ok(Distance::new(self.need("sensitivity", &self.options.sensitivities.sensitivity)?)?)
+    pub fn loss(&self) -> Result<f64, Failure> {
+        self.need("loss", &self.options.own.loss)
+    }
+
+    /// The scale of the noise.
+    ///
+    /// # Errors
+    /// If it was not given, or is not accepted.
+    pub fn scale(&self) -> Result<Scale, Failure> {
+        Ok(Scale::new(self.need("scale", &self.options.own.scale)?)?)
+    }
+
+    /// The bounds of the answer, if given.
+    ///
+    /// # Errors
+    /// If they are not two finite numbers of which the second is larger.
+    pub fn bounds(&self) -> Result<Option<(f64, f64)>, Failure> {
+        match self.options.shape.bounds.as_deref() {
+            None => Ok(None),
+            Some(&[lower, upper]) if lower < upper && lower.is_finite() && upper.is_finite() => {
+                Ok(Some((lower, upper)))
+            }
+            Some(other) => {
+                let given = other.iter().map(|bound| exact(*bound)).collect::<Vec<_>>().join(",");
+                Err(Failure::usage(format!(
+                    "--bounds is {given}, but it must be two finite numbers, the smaller first"
+                )))
+            }
+        }
     }
 
     /// The same request for so many numbers, which a norm is of.
@@ -191,6 +239,19 @@ pub enum Sensitivity {
     },
     /// Each number of a vector, all at once.
     PerElement(Vec<f64>),
+}
+
+impl fmt::Display for Sensitivity {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Sensitivity::OfOneNumber(distance) => write!(f, "sensitivity {}", exact(*distance)),
+            Sensitivity::Norm { order, bound, .. } => write!(f, "l{order} sensitivity {}", exact(*bound)),
+            Sensitivity::PerElement(elements) => {
+                let elements: Vec<_> = elements.iter().map(|element| exact(*element)).collect();
+                write!(f, "sensitivities {}", elements.join(", "))
+            }
+        }
+    }
 }
 
 impl Sensitivity {

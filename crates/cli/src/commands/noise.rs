@@ -2,7 +2,7 @@
 
 use crate::Format;
 use crate::failure::Failure;
-use crate::input::{CsvTable, numbers_from_standard_input};
+use crate::input::{CsvTable, numbers_from_standard_input, place};
 use crate::numbers::{exact, figure, rounded};
 use crate::options::{Budget, Options, OwnParameters, Sensitivities, Shape, count};
 use crate::output::Output;
@@ -78,6 +78,10 @@ pub fn run(arguments: Noise, format: Format, output: &mut Output) -> Result<(), 
     let mechanism = request.mechanism()?;
     let sensitivity = request.sensitivity().ok();
     let releaser = mechanism.releaser()?;
+    if let Some(index) = numbers.iter().position(|number| !releaser.accepts(*number)) {
+        let (place, name) = (place(table.as_ref(), index), mechanism.name());
+        return Err(Failure::usage(format!("{place} is not a value that the {name} mechanism can release")));
+    }
 
     let mut random: Box<dyn RandomBits> = match seed {
         Some(seed) => Box::new(SeededRandom::new(seed)),
@@ -86,7 +90,8 @@ pub fn run(arguments: Noise, format: Format, output: &mut Output) -> Result<(), 
     let values = release_all(&numbers, &*releaser, &mut *random)?;
     let statement = Statement {
         mechanism: &*mechanism,
-        sensitivity: sensitivity.filter(|_| count.is_none()),
+        sensitivity,
+        reads_data: count.is_none(),
         numbers: values.len(),
         spacing: releaser.spacing(),
         unprotected_columns: table.as_ref().map_or(0, CsvTable::other_columns),
@@ -139,8 +144,9 @@ fn release_all(numbers: &[f64], releaser: &dyn Releaser, random: &mut dyn Random
 /// What is said on standard error about a release.
 struct Statement<'a> {
     mechanism: &'a dyn Mechanism,
-    /// `None` if no data were released.
+    /// `None` where it is in the nature of the mechanism, as for randomized response.
     sensitivity: Option<Sensitivity>,
+    reads_data: bool,
     numbers: usize,
     spacing: f64,
     unprotected_columns: usize,
@@ -159,12 +165,14 @@ impl Statement<'_> {
         let error = error.map_or(String::new(), |error| format!(", mean absolute error {}", rounded(error)));
         let name = self.mechanism.name();
         lines.push(format!("Noise: {name}, scale {}{error}.", exact(self.mechanism.scale())));
-        match &self.sensitivity {
-            Some(sensitivity) => {
-                lines.push(format!("Guarantee: {}.", self.mechanism.guarantee()));
-                lines.push(sensitivity.coverage(self.numbers));
-            }
-            None => lines.push("No data were read: this is noise alone, and costs nothing.".into()),
+        if self.reads_data {
+            lines.push(format!("Guarantee: {}.", self.mechanism.guarantee()));
+            lines.push(match &self.sensitivity {
+                Some(sensitivity) => sensitivity.coverage(self.numbers),
+                None => "It covers each answer; a person who gives several pays for each.".into(),
+            });
+        } else {
+            lines.push("No data were read: this is noise alone, and costs nothing.".into());
         }
         lines.push(format!("Answers are multiples of {}.", power_of_two(self.spacing)));
         if self.unprotected_columns > 0 {

@@ -67,14 +67,16 @@ pub fn run(arguments: Profile, format: Format, output: &mut Output) -> Result<()
         sensitivities.sensitivity = Some(1.0);
     }
     let options = Options { sensitivities, shape, own, ..Options::default() };
-    let mechanism = Request::new(mechanism, Purpose::Describe, options)?.mechanism()?;
+    let request = Request::new(mechanism, Purpose::Describe, options)?;
+    let mechanism = request.mechanism()?;
+    let sensitivity = request.sensitivity().map_or(String::new(), |sensitivity| format!(", {sensitivity}"));
     let curve = if epsilon.is_none() || plot.is_some() { curve_of(&*mechanism)? } else { Vec::new() };
     let profile = match &epsilon {
         Some(losses) => points(&*mechanism, losses.iter().copied())?,
         None => curve.clone(),
     };
     if let Some(path) = plot {
-        let picture = chart(&*mechanism, &curve).svg();
+        let picture = chart(&*mechanism, &sensitivity, &curve).svg();
         std::fs::write(path, picture).map_err(|error| Failure::while_doing("writing the file of --plot", &error))?;
     }
     match format {
@@ -113,11 +115,12 @@ fn curve_of(mechanism: &dyn Mechanism) -> Result<Vec<Point>, Failure> {
         let middle = (before + end) / 2.0;
         if is_deep(middle)? { end = middle } else { before = middle }
     }
-    let step = end / STEPS as f64;
-    points(mechanism, (0..=STEPS).map(|index| (index as f64 * step).min(LARGEST_EPSILON)))
+    // Three digits make losses that can be read.
+    let end = format!("{end:.2e}").parse().unwrap_or(end).min(LARGEST_EPSILON);
+    points(mechanism, (0..=STEPS).map(|index| index as f64 * end / STEPS as f64))
 }
 
-fn chart(mechanism: &dyn Mechanism, curve: &[Point]) -> Chart {
+fn chart(mechanism: &dyn Mechanism, sensitivity: &str, curve: &[Point]) -> Chart {
     let parameters = mechanism.parameters().into_iter().map(|(name, value)| format!(", {name} {}", rounded(value)));
     let parameters: String = parameters.collect();
     Chart {
@@ -126,7 +129,7 @@ fn chart(mechanism: &dyn Mechanism, curve: &[Point]) -> Chart {
         vertical: "\u{3b4}(\u{3b5}), the least exception (a probability)".into(),
         floor: curve.first().map_or(0.0, |point| CURVE_DEPTH * point.delta.upper),
         curves: vec![Curve {
-            name: format!("scale {}{parameters}: certified upper bound", rounded(mechanism.scale())),
+            name: format!("scale {}{parameters}{sensitivity}: certified upper bound", rounded(mechanism.scale())),
             points: curve.iter().map(|point| (point.epsilon, point.delta.upper)).collect(),
         }],
     }
