@@ -216,3 +216,27 @@ pub fn count(text: &str) -> Result<u64, String> {
     let parsed = text.trim().parse().ok().or_else(|| text.trim().parse().ok().and_then(whole));
     parsed.ok_or_else(|| "it is not a whole number of zero or more".to_string())
 }
+
+impl NotionName {
+    /// As it is spelt.
+    pub fn name(self) -> &'static str {
+        match self {
+            NotionName::Pure => "pure",
+            NotionName::Approximate => "approximate",
+            NotionName::Probabilistic => "probabilistic",
+        }
+    }
+}
+
+impl FamilyName {
+    /// As it is spelt.
+    pub fn name(self) -> &'static str {
+        match self {
+            FamilyName::TwoPoint => "two-point",
+            FamilyName::Gamma => "gamma",
+            FamilyName::Uniform => "uniform",
+            FamilyName::TruncatedGaussian => "truncated-gaussian",
+            FamilyName::Combined => "combined",
+        }
+    }
+}

@@ -1,5 +1,7 @@
 //! The mechanisms by name. Only this file knows all of them.
 
+mod gaussian;
+
 use crate::failure::Failure;
 use crate::numbers::exact;
 use crate::request::Request;
@@ -44,7 +46,7 @@ pub fn entry_named(name: &str) -> Result<&'static Entry, String> {
 }
 
 /// All mechanisms.
-pub static MECHANISMS: [Entry; 4] = [
+pub static MECHANISMS: [Entry; 5] = [
     Entry {
         name: "randomized-response",
         purpose: "one of K answers, each person's own, for surveys without a trusted curator",
@@ -105,7 +107,32 @@ pub static MECHANISMS: [Entry; 4] = [
             Ok(Box::new(Staircase::with_gamma(&request.sensitivity()?.known()?, loss, gamma)?))
         },
     },
+    Entry {
+        name: "gaussian",
+        purpose: "numbers and long vectors, with a small exception",
+        notions: &["approximate", "probabilistic"],
+        methods: &[
+            "analytic",
+            "classical-2006",
+            "classical-2014",
+            "closed-form-1",
+            "closed-form-2",
+            "vinterbo",
+            "liu",
+            "probabilistic",
+            "probabilistic-one-sided",
+        ],
+        calibrated_by: &["epsilon", "delta", "method", "notion", "sensitivity", "l1", "l2", "dimension", "per-element"],
+        made_of: &["sigma", "sensitivity", "l1", "l2", "dimension", "per-element"],
+        calibrate: gaussian::calibrate,
+        describe: gaussian::describe,
+    },
 ];
+
+/// Where a promise is stated that holds at every epsilon, each with its own delta: noise whose parameters were given was made for none in particular.
+fn stated_epsilon() -> Result<Epsilon, Failure> {
+    Ok(Epsilon::new(1.0)?)
+}
 
 fn randomized_response(request: &Request, epsilon: f64) -> Made {
     let categories = request.need("categories", &request.shape().categories)?;

@@ -138,6 +138,6 @@ impl Report {
 
 /// A spacing as a power of two where it is one below 1.
 pub fn power_of_two(spacing: f64) -> String {
-    let exponent = spacing.log2();
-    if exponent < 0.0 && exponent.fract() == 0.0 { format!("2^{exponent}") } else { exact(spacing) }
+    let is_power = spacing.is_normal() && spacing.to_bits() << 12 == 0;
+    if is_power && spacing < 1.0 { format!("2^{}", spacing.log2()) } else { exact(spacing) }
 }

@@ -66,11 +66,6 @@ impl Request {
         }
     }
 
-    /// The entry of the mechanism in the registry.
-    pub fn entry(&self) -> &'static Entry {
-        self.entry
-    }
-
     /// The options, of which the mechanism uses all that are given.
     pub fn options(&self) -> &Options {
         &self.options
@@ -275,6 +270,16 @@ impl Sensitivity {
             }
             Sensitivity::PerElement(distances) => Known::per_element(distances, neighbours)?,
         })
+    }
+
+    /// Of how many coordinates one privacy unit moves several at once, for so many numbers.
+    pub fn coordinates(&self, numbers: usize) -> Result<u32, Failure> {
+        match self {
+            Sensitivity::OfOneNumber(_) => Ok(1),
+            _ => {
+                u32::try_from(numbers).map_err(|_| Failure::usage(format!("a vector has at most {} numbers", u32::MAX)))
+            }
+        }
     }
 
     /// What a reader of the answer must know.

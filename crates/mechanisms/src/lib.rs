@@ -5,15 +5,18 @@
 
 mod additive;
 mod discrete_laplace;
+mod gaussian;
 mod guarantee;
 mod laplace;
 mod mechanism;
 mod parameters;
 mod randomized_response;
 mod sensitivity;
+mod sensitivity_lattice;
 mod staircase;
 
 pub use discrete_laplace::DiscreteLaplace;
+pub use gaussian::{GaussianMechanism, GaussianMethod, GaussianProfile};
 pub use guarantee::{Certificate, Guarantee, Notion};
 pub use laplace::Laplace;
 pub use mechanism::{Errors, Mechanism, Releaser};

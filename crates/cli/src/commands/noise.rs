@@ -77,7 +77,8 @@ pub fn run(arguments: Noise, format: Format, output: &mut Output) -> Result<(), 
     let request = request.for_numbers(numbers.len())?;
     let mechanism = request.mechanism()?;
     let sensitivity = request.sensitivity().ok();
-    let releaser = mechanism.releaser()?;
+    let coordinates = sensitivity.as_ref().map_or(Ok(1), |sensitivity| sensitivity.coordinates(numbers.len()))?;
+    let releaser = mechanism.vector_releaser(coordinates)?;
     if let Some(index) = numbers.iter().position(|number| !releaser.accepts(*number)) {
         let (place, name) = (place(table.as_ref(), index), mechanism.name());
         return Err(Failure::usage(format!("{place} is not a value that the {name} mechanism can release")));
