@@ -6,6 +6,7 @@ use crate::failure::Failure;
 use crate::numbers::exact;
 use crate::request::Request;
 use reticent_mechanisms::{DiscreteLaplace, Epsilon, Laplace, Mechanism, RandomizedResponse, Staircase, StaircaseAim};
+use reticent_noise::randomness::RandomBits;
 use serde::Serialize;
 
 /// What the command line knows about a mechanism.
@@ -29,7 +30,12 @@ pub struct Entry {
     /// Takes the parameters as they are.
     #[serde(skip)]
     pub describe: Maker,
+    /// For a mechanism that chooses a candidate in place of adding noise.
+    #[serde(skip)]
+    pub choose: Option<Chooser>,
 }
+
+type Chooser = fn(&Request, &[f64], &mut dyn RandomBits) -> Result<usize, Failure>;
 
 type Made = Result<Box<dyn Mechanism>, Failure>;
 type Maker = fn(&Request) -> Made;
@@ -56,6 +62,7 @@ pub static MECHANISMS: [Entry; 5] = [
         made_of: &["loss", "categories"],
         calibrate: |request| randomized_response(request, request.epsilon()?),
         describe: |request| randomized_response(request, request.loss()?),
+        choose: None,
     },
     Entry {
         name: "laplace",
@@ -72,6 +79,7 @@ pub static MECHANISMS: [Entry; 5] = [
             let scale = request.scale()?;
             Ok(Box::new(Laplace::with_scale(&request.sensitivity()?.known()?, scale)?))
         },
+        choose: None,
     },
     Entry {
         name: "discrete-laplace",
@@ -88,6 +96,7 @@ pub static MECHANISMS: [Entry; 5] = [
             let scale = request.scale()?.get();
             clamped(request, DiscreteLaplace::with_scale(request.whole_sensitivity()?, scale)?)
         },
+        choose: None,
     },
     Entry {
         name: "staircase",
@@ -106,6 +115,7 @@ pub static MECHANISMS: [Entry; 5] = [
             let loss = Epsilon::positive(request.loss()?)?;
             Ok(Box::new(Staircase::with_gamma(&request.sensitivity()?.known()?, loss, gamma)?))
         },
+        choose: None,
     },
     Entry {
         name: "gaussian",
@@ -126,6 +136,7 @@ pub static MECHANISMS: [Entry; 5] = [
         made_of: &["sigma", "sensitivity", "l1", "l2", "dimension", "per-element"],
         calibrate: gaussian::calibrate,
         describe: gaussian::describe,
+        choose: None,
     },
 ];
 

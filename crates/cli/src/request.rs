@@ -66,6 +66,16 @@ impl Request {
         }
     }
 
+    /// The entry of the mechanism in the registry.
+    pub fn entry(&self) -> &'static Entry {
+        self.entry
+    }
+
+    /// Whether the scale is looked for.
+    pub fn calibrates(&self) -> bool {
+        self.purpose == Purpose::Calibrate
+    }
+
     /// The options, of which the mechanism uses all that are given.
     pub fn options(&self) -> &Options {
         &self.options
@@ -187,6 +197,15 @@ impl Request {
                 )))
             }
         }
+    }
+
+    /// The same request with the length of a vector taken to be 1 where it was not said: to see whether all else is right before there is a vector.
+    pub fn for_a_try(&self) -> Self {
+        let mut request = Request { entry: self.entry, purpose: self.purpose, options: self.options.clone() };
+        if let Ok(Sensitivity::Norm { .. }) = self.sensitivity() {
+            request.options.sensitivities.dimension.get_or_insert(1);
+        }
+        request
     }
 
     /// The same request for so many numbers, which a norm is of.

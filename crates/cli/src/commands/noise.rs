@@ -11,7 +11,7 @@ use crate::registry::{self, Entry};
 use crate::report::power_of_two;
 use crate::request::{Purpose, Request, Sensitivity};
 use reticent_accounting::Event;
-use reticent_mechanisms::{Guarantee, Mechanism, Releaser};
+use reticent_mechanisms::{Guarantee, Mechanism};
 use reticent_noise::randomness::{Provenance, RandomBits, SecureRandom, SeededRandom};
 use serde::Serialize;
 use std::io::{self, Write};
@@ -54,8 +54,8 @@ struct Release<'a> {
     values: &'a [f64],
     noise: Event,
     guarantee: Guarantee,
-    lattice: f64,
-    random: &'static str,
+    lattice: Option<f64>,
+    random: String,
 }
 
 /// Reads and checks everything, draws everything, states the guarantee, and only then writes.
@@ -64,7 +64,7 @@ pub fn run(arguments: Noise, format: Format, output: &mut Output) -> Result<(), 
     let purpose = if budget.epsilon.is_some() { Purpose::Calibrate } else { Purpose::Describe };
     let request = Request::new(mechanism, purpose, Options { budget, sensitivities, shape, own })?;
     // A wrong request is refused before it waits for input.
-    let mechanism = request.mechanism()?;
+    let mechanism = request.for_a_try().mechanism()?;
 
     let (table, numbers) = match (input.zip(column), count) {
         (Some((path, name)), _) => {
@@ -76,45 +76,76 @@ pub fn run(arguments: Noise, format: Format, output: &mut Output) -> Result<(), 
     };
     let request = request.for_numbers(numbers.len())?;
     let mechanism = request.mechanism()?;
-    let sensitivity = request.sensitivity().ok();
-    let coordinates = sensitivity.as_ref().map_or(Ok(1), |sensitivity| sensitivity.coordinates(numbers.len()))?;
-    let releaser = mechanism.vector_releaser(coordinates)?;
-    if let Some(index) = numbers.iter().position(|number| !releaser.accepts(*number)) {
-        let (place, name) = (place(table.as_ref(), index), mechanism.name());
-        return Err(Failure::usage(format!("{place} is not a value that the {name} mechanism can release")));
-    }
-
     let mut random: Box<dyn RandomBits> = match seed {
         Some(seed) => Box::new(SeededRandom::new(seed)),
         None => Box::new(SecureRandom::new()?),
     };
-    let values = release_all(&numbers, &*releaser, &mut *random)?;
+    let data = Data { table, numbers };
+    let (values, lattice) = match request.entry().choose {
+        Some(choose) => (vec![choose(&request, &data.numbers, &mut *random)? as f64 + 1.0], None),
+        None => data.release(&request, &*mechanism, &mut *random).map(|(values, spacing)| (values, Some(spacing)))?,
+    };
+
     let statement = Statement {
         mechanism: &*mechanism,
-        sensitivity,
-        reads_data: count.is_none(),
-        numbers: values.len(),
-        spacing: releaser.spacing(),
-        unprotected_columns: table.as_ref().map_or(0, CsvTable::other_columns),
+        coverage: match (count, lattice) {
+            (Some(_), _) => Coverage::Nothing,
+            (None, None) => Coverage::Choice(data.numbers.len()),
+            (None, Some(_)) => Coverage::Numbers(request.sensitivity().ok(), values.len()),
+        },
+        lattice,
+        unprotected_columns: data.table.as_ref().map_or(0, CsvTable::other_columns),
         seeded: random.provenance() == Provenance::Seeded,
     };
     // Standard error that cannot be written to must not keep the answer back: the guarantee holds unread.
     let _ = io::stderr().write_all(statement.text().as_bytes());
 
-    match (format, table) {
+    match (format, data.table) {
         (Format::Json, _) => output.json(&Release {
             values: &values,
             noise: mechanism.event(),
             guarantee: mechanism.guarantee(),
-            lattice: releaser.spacing(),
-            random: if seed.is_some() { "seeded" } else { "secure" },
+            lattice,
+            random: random.provenance().to_string(),
         }),
-        (Format::Table, Some(table)) => {
+        (Format::Table, Some(table)) if lattice.is_some() => {
             output.write(|stream| table.write(values.iter().map(|value| exact(*value)), stream))
         }
-        (Format::Table, None) => {
+        (Format::Table, _) => {
             output.write(|stream| values.iter().try_for_each(|value| writeln!(stream, "{}", exact(*value))))
         }
+    }
+}
+
+/// What was read.
+struct Data {
+    table: Option<CsvTable>,
+    numbers: Vec<f64>,
+}
+
+impl Data {
+    /// All numbers with noise, and the spacing of the lattice they lie on.
+    fn release(
+        &self,
+        request: &Request,
+        mechanism: &dyn Mechanism,
+        random: &mut dyn RandomBits,
+    ) -> Result<(Vec<f64>, f64), Failure> {
+        // A sensitivity of one number, or none at all, is about each number by itself.
+        let coordinates =
+            request.sensitivity().map_or(Ok(1), |sensitivity| sensitivity.coordinates(self.numbers.len()))?;
+        let releaser = mechanism.vector_releaser(coordinates)?;
+        if let Some(index) = self.numbers.iter().position(|number| !releaser.accepts(*number)) {
+            let (place, name) = (place(self.table.as_ref(), index), mechanism.name());
+            return Err(Failure::usage(format!("{place} is not a value that the {name} mechanism can release")));
+        }
+        let mut progress = Progress::new("adding noise", self.numbers.len());
+        let mut values = Vec::with_capacity(self.numbers.len());
+        for (done, number) in self.numbers.iter().enumerate() {
+            progress.reach(done);
+            values.push(releaser.release(*number, random)?);
+        }
+        Ok((values, releaser.spacing()))
     }
 }
 
@@ -132,24 +163,21 @@ fn zeros(count: u64, mechanism: &dyn Mechanism) -> Result<Vec<f64>, Failure> {
     Ok(vec![0.0; count as usize])
 }
 
-fn release_all(numbers: &[f64], releaser: &dyn Releaser, random: &mut dyn RandomBits) -> Result<Vec<f64>, Failure> {
-    let mut progress = Progress::new("adding noise", numbers.len());
-    let mut values = Vec::with_capacity(numbers.len());
-    for (done, number) in numbers.iter().enumerate() {
-        progress.reach(done);
-        values.push(releaser.release(*number, random)?);
-    }
-    Ok(values)
+/// What the guarantee is about.
+enum Coverage {
+    /// No data were released.
+    Nothing,
+    /// One of so many candidates was chosen.
+    Choice(usize),
+    /// So many numbers, with the sensitivity that was said; none where it is in the nature of the mechanism, as for randomized response.
+    Numbers(Option<Sensitivity>, usize),
 }
 
 /// What is said on standard error about a release.
 struct Statement<'a> {
     mechanism: &'a dyn Mechanism,
-    /// `None` where it is in the nature of the mechanism, as for randomized response.
-    sensitivity: Option<Sensitivity>,
-    reads_data: bool,
-    numbers: usize,
-    spacing: f64,
+    coverage: Coverage,
+    lattice: Option<f64>,
     unprotected_columns: usize,
     seeded: bool,
 }
@@ -166,21 +194,23 @@ impl Statement<'_> {
         let error = error.map_or(String::new(), |error| format!(", mean absolute error {}", rounded(error)));
         let name = self.mechanism.name();
         lines.push(format!("Noise: {name}, scale {}{error}.", exact(self.mechanism.scale())));
-        if self.reads_data {
+        if !matches!(self.coverage, Coverage::Nothing) {
             lines.push(format!("Guarantee: {}.", self.mechanism.guarantee()));
-            lines.push(match &self.sensitivity {
-                Some(sensitivity) => sensitivity.coverage(self.numbers),
-                None => "It covers each answer; a person who gives several pays for each.".into(),
-            });
-        } else {
-            lines.push("No data were read: this is noise alone, and costs nothing.".into());
         }
-        lines.push(format!("Answers are multiples of {}.", power_of_two(self.spacing)));
-        if self.unprotected_columns > 0 {
-            lines.push(format!(
-                "NOT PROTECTED: the {} other columns are passed on as they are.",
-                self.unprotected_columns
-            ));
+        lines.push(match &self.coverage {
+            Coverage::Nothing => "No data were read: this is noise alone, and costs nothing.".into(),
+            Coverage::Choice(candidates) => format!(
+                "It covers the choice of one of {candidates} candidates, which is named by its place, counting from 1; another choice costs as much again."
+            ),
+            Coverage::Numbers(Some(sensitivity), numbers) => sensitivity.coverage(*numbers),
+            Coverage::Numbers(None, _) => "It covers each answer; a person who gives several pays for each.".into(),
+        });
+        if let Some(spacing) = self.lattice {
+            lines.push(format!("Answers are multiples of {}.", power_of_two(spacing)));
+            if self.unprotected_columns > 0 {
+                let columns = self.unprotected_columns;
+                lines.push(format!("NOT PROTECTED: the other columns ({columns}) are passed on as they are."));
+            }
         }
         lines.join("\n") + "\n"
     }

@@ -121,7 +121,9 @@ fn curve_of(mechanism: &dyn Mechanism) -> Result<Vec<Point>, Failure> {
 }
 
 fn chart(mechanism: &dyn Mechanism, sensitivity: &str, curve: &[Point]) -> Chart {
-    let parameters = mechanism.parameters().into_iter().map(|(name, value)| format!(", {name} {}", rounded(value)));
+    // The sensitivity is there already, as it was said.
+    let parameters = mechanism.parameters().into_iter().filter(|(name, _)| *name != "sensitivity");
+    let parameters = parameters.map(|(name, value)| format!(", {name} {}", rounded(value)));
     let parameters: String = parameters.collect();
     Chart {
         title: format!("Privacy profile of {} noise", mechanism.name()),

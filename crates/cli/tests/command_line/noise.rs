@@ -43,7 +43,7 @@ fn a_csv_column_is_replaced_and_the_rest_is_passed_on_with_a_warning() {
     let file = TemporaryFile::new("column.csv", b"town,total,note\nA,100,\"x, y\"\nB,200,z\n");
     let command = format!("noise laplace --epsilon 2 --sensitivity 1 --column total --input {}", file.path());
     let run = reticent(&command);
-    assert!(run.stderr.contains("NOT PROTECTED: the 2 other columns"), "{}", run.stderr);
+    assert!(run.stderr.contains("NOT PROTECTED: the other columns (2)"), "{}", run.stderr);
     let text = run.done();
     let lines: Vec<&str> = text.lines().collect();
     assert_eq!(lines[0], "town,total,note");
