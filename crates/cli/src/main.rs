@@ -61,6 +61,7 @@ Examples:
 Every number is a release. With --sensitivity the guarantee is that of one number, and of all together only if each privacy unit
 is in one of them: otherwise the costs add up. With --l1, --l2 or --per-element it is that of all numbers together.
 The guarantee is stated on standard error. All input is checked before anything is written, and no message quotes it.
+With the mechanism's own parameters in place of --epsilon, a promise with an exception is stated at epsilon = 1.
 Input is one number on each line, or a column of a CSV file with a heading; CSV comes out with the column replaced.";
 
 /// Differentially private noise, with a proof of every figure.

@@ -63,9 +63,6 @@ pub struct Shape {
     /// How many answers randomized-response chooses from, 2 or more
     #[arg(long, value_name = "K", value_parser = count, allow_hyphen_values = true)]
     pub categories: Option<u64>,
-    /// exponential: one privacy unit moves all utilities in the same direction, as it does counts
-    #[arg(long)]
-    pub one_way: bool,
     /// The distribution of the inverse scale of random-scale-laplace
     #[arg(long, value_name = "FAMILY")]
     pub family: Option<FamilyName>,
@@ -151,7 +148,6 @@ impl Options {
             ("bounds", shape.bounds.is_some()),
             ("at-bounds", shape.at_bounds.is_some()),
             ("categories", shape.categories.is_some()),
-            ("one-way", shape.one_way),
             ("family", shape.family.is_some()),
             ("first", shape.first.is_some()),
             ("second", shape.second.is_some()),

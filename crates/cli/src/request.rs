@@ -216,14 +216,16 @@ impl Request {
         let said = match self.sensitivity() {
             Ok(Sensitivity::Norm { dimension, .. }) => {
                 self.options.sensitivities.dimension = Some(numbers as u64);
-                dimension.map(|said| ("--dimension is", said))
+                dimension.map(|said| (format!("--dimension is {said}"), said))
             }
-            Ok(Sensitivity::PerElement(elements)) => Some(("--per-element has", elements.len() as u64)),
+            Ok(Sensitivity::PerElement(elements)) => {
+                Some((format!("--per-element has {} sensitivities", elements.len()), elements.len() as u64))
+            }
             _ => None,
         };
         match said {
             Some((option, said)) if said != numbers as u64 => {
-                Err(Failure::usage(format!("{option} {said}, but the input has {numbers} numbers")))
+                Err(Failure::usage(format!("{option}, but the input has {numbers} numbers")))
             }
             _ => Ok(self),
         }

@@ -1,5 +1,6 @@
 //! `reticent calibrate`.
 
+use crate::never_panics::REQUESTS;
 use crate::program::reticent;
 use serde_json::Value;
 
@@ -41,4 +42,31 @@ fn the_object_is_what_programs_see() {
         assert!(answer["error"][name].is_f64(), "{name}");
     }
     assert_eq!(answer["event"]["mechanism"], "gaussian");
+}
+
+/// Every mechanism answers in the same shape, and proves what it promises.
+#[test]
+fn every_mechanism_answers_in_the_same_shape() {
+    for request in REQUESTS.iter().filter(|request| request.starts_with("calibrate ")) {
+        let answer = reticent(&format!("{request} --format json")).json();
+        assert!(request.starts_with(&format!("calibrate {} ", answer["mechanism"].as_str().unwrap())), "{request}");
+        assert!(answer["method"].is_string(), "{request}");
+        assert!(answer["scale"].as_f64().is_some_and(|scale| scale > 0.0), "{request}");
+        assert!(answer["event"]["mechanism"].is_string(), "{request}");
+        let guarantee = &answer["guarantee"];
+        let (name, promised) = match guarantee["notion"].as_str().unwrap() {
+            "pure" => ("epsilon", guarantee["epsilon"].as_f64().unwrap()),
+            "approximate" | "probabilistic" => ("delta", guarantee["delta"].as_f64().unwrap()),
+            other => panic!("{request}: {other}"),
+        };
+        let certified = &answer["certified"][name];
+        let (lower, upper) = (certified["lower"].as_f64().unwrap(), certified["upper"].as_f64().unwrap());
+        assert!(0.0 <= lower && lower <= upper && upper <= promised, "{request}: {answer}");
+        if !answer["error"].is_null() {
+            for name in ["l1", "l2", "entropy", "p95"] {
+                let figure = answer["error"].get(name).unwrap();
+                assert!(figure.is_f64() || (figure.is_null() && answer["notes"].is_array()), "{request}: {name}");
+            }
+        }
+    }
 }

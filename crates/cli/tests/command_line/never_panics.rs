@@ -3,7 +3,7 @@
 use crate::program::{reticent, reticent_with_input, run};
 
 /// A request of each kind that is right as it stands.
-const REQUESTS: &[&str] = &[
+pub const REQUESTS: &[&str] = &[
     "calibrate laplace --epsilon 1 --sensitivity 1",
     "calibrate laplace --epsilon 1 --l1 2 --dimension 3",
     "calibrate laplace --epsilon 1 --per-element 1,2",

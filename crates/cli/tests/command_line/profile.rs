@@ -1,5 +1,6 @@
 //! `reticent profile`.
 
+use crate::never_panics::REQUESTS;
 use crate::program::{TemporaryFile, reticent};
 
 #[test]
@@ -55,4 +56,14 @@ fn a_curve_falls_from_zero_to_a_trillionth_and_can_be_drawn() {
 fn a_picture_that_cannot_be_written_is_a_fault() {
     let run = reticent("profile laplace --scale 1 --plot /no/such/folder/picture.svg");
     assert_eq!((run.code, run.stdout.as_str()), (1, ""));
+}
+
+#[test]
+fn every_mechanism_has_a_profile() {
+    for request in REQUESTS.iter().filter(|request| request.starts_with("profile ")) {
+        let answer = reticent(&format!("{request} --format json")).json();
+        let (lower, upper) = (answer["delta"]["lower"].as_f64().unwrap(), answer["delta"]["upper"].as_f64().unwrap());
+        assert!(0.0 < lower && lower <= upper && upper < 1.0, "{request}: {answer}");
+        assert!((upper - lower) / upper < 1e-10, "{request}: {answer}");
+    }
 }
