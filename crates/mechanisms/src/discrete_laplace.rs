@@ -182,7 +182,8 @@ impl Mechanism for DiscreteLaplace {
         let ((q, one_less_q), (_, one_less_square)) = (self.power(1), self.power(2));
         let twice_q = q.times_power_of_two(1);
         let mean_absolute = twice_q / one_less_square;
-        let surprise = ((Wide::ONE + q) / one_less_q).ln();
+        // (1 + q)/(1 - q) is 1 + 2q/(1 - q).
+        let surprise = (twice_q / one_less_q).ln_1p();
         // (t + 1)/b >= ln(40 / (1 + q))
         let threshold = (Wide::from(40.0) / (Wide::ONE + q)).ln() * Wide::from(self.scale()) - Wide::ONE;
         let threshold = threshold.bounds();
@@ -234,5 +235,161 @@ impl Releaser for IntegerRelease {
 
     fn spacing(&self) -> f64 {
         self.0.spacing()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use reticent_noise::randomness::SeededRandom;
+
+    fn calibrated(distance: u64, epsilon: f64) -> DiscreteLaplace {
+        DiscreteLaplace::calibrate(distance, Epsilon::new(epsilon).expect("valid")).expect("valid")
+    }
+
+    #[test]
+    fn the_profile_agrees_with_the_reference_values() {
+        let reference: serde_json::Value =
+            serde_json::from_str(include_str!("../../../reference/profiles.json")).expect("JSON");
+        let rows = reference["discrete_laplace"].as_array().expect("rows");
+        assert!(rows.len() >= 20);
+        for row in rows {
+            let number = |key: &str| row[key].as_str().and_then(|text| text.parse::<f64>().ok()).expect("a number");
+            let (scale, epsilon, truth) = (number("scale"), number("eps"), number("delta"));
+            let mechanism = DiscreteLaplace::with_scale(row["Delta"].as_u64().expect("an integer"), scale);
+            let delta = mechanism.and_then(|mechanism| mechanism.delta(epsilon)).expect("valid");
+            let slack = 1e-13 * (1.0 + truth.ln().abs().min(700.0));
+            assert!(
+                delta.lower() <= truth * (1.0 + slack) && truth * (1.0 - slack) <= delta.upper(),
+                "{row} {delta:?}"
+            );
+            assert!(delta.relative_width() <= 1e-15, "{row} {delta:?}");
+        }
+    }
+
+    /// `sum of max(0, P[n] - e^epsilon P[n - D])`, straight from the probabilities, over an even box of one or two coordinates.
+    fn hockey_stick(scale: f64, moves: [i32; 2], epsilon: f64) -> f64 {
+        let q = (-1.0 / scale).exp();
+        let reach = (40.0 * scale) as i32 + 5;
+        let side = |far: bool| if far { -reach..=reach } else { 0..=0 };
+        let single = |n: i32, coordinate: usize| {
+            if coordinate == 1 && moves[1] == 0 { 1.0 } else { (1.0 - q) / (1.0 + q) * q.powi(n.abs()) }
+        };
+        let mut sum = 0.0;
+        for n in side(true) {
+            for m in side(moves[1] != 0) {
+                let here = single(n, 0) * single(m, 1);
+                let there = single(n - moves[0], 0) * single(m - moves[1], 1);
+                sum += (here - epsilon.exp() * there).max(0.0);
+            }
+        }
+        sum
+    }
+
+    #[test]
+    fn the_profile_agrees_with_the_sum_over_all_outputs_and_covers_vectors() {
+        for (scale, distance) in [(0.7, 1u64), (1.3, 4), (2.0, 3), (5.0, 2)] {
+            let mechanism = DiscreteLaplace::with_scale(distance, scale).expect("valid");
+            for share in [0.0, 0.1, 0.35, 0.5, 0.77, 0.99] {
+                let epsilon = share * distance as f64 / scale;
+                let delta = mechanism.delta(epsilon).expect("valid");
+                let direct = hockey_stick(scale, [distance as i32, 0], epsilon);
+                assert!((delta.estimate() - direct).abs() < 1e-12, "{scale} {distance} {epsilon}: {delta:?} {direct}");
+                for first in 1..distance as i32 {
+                    let vector = hockey_stick(scale, [first, distance as i32 - first], epsilon);
+                    assert!(vector <= delta.upper() + 1e-12, "{scale} {first} of {distance}, {epsilon}: {vector}");
+                }
+                // Between the possible losses it lies above the profile of real noise.
+                let real = -((epsilon - distance as f64 / scale) / 2.0).exp_m1();
+                assert!(delta.upper() >= real * (1.0 - 1e-15));
+            }
+        }
+    }
+
+    #[test]
+    fn where_epsilon_is_a_possible_loss_the_profile_is_that_of_real_noise() {
+        let mechanism = DiscreteLaplace::with_scale(6, 2.0).expect("valid");
+        for i in 0..=3 {
+            let epsilon = f64::from(6 - 2 * i) / 2.0;
+            let delta = mechanism.delta(epsilon).expect("valid");
+            let real = -(-f64::from(i) / 2.0).exp_m1();
+            assert!((delta.estimate() - real).abs() <= 1e-15 && delta.width() <= 1e-15, "{i}: {delta:?} {real}");
+        }
+    }
+
+    #[test]
+    fn huge_sensitivities_are_no_obstacle() {
+        let mechanism = calibrated(LARGEST_INTEGER, 0.1);
+        let delta = mechanism.delta(0.05).expect("valid");
+        assert!(delta.relative_width() < 1e-12 && (delta.estimate() + (-0.025f64).exp_m1()).abs() < 1e-12, "{delta:?}");
+    }
+
+    #[test]
+    fn errors_are_those_of_the_sums() {
+        for scale in [0.05, 0.4, 1.0, 3.7, 30.0] {
+            let mechanism = DiscreteLaplace::with_scale(1, scale).expect("valid");
+            let q = (-1.0 / scale).exp();
+            let probability = |n: i32| (1.0 - q) / (1.0 + q) * q.powi(n.abs());
+            let expect = |f: &dyn Fn(i32) -> f64| (-3000..=3000).map(|n| probability(n) * f(n)).sum::<f64>();
+            let errors = mechanism.errors().expect("additive");
+            let entropy = expect(&|n| q.ln_1p() - (-q).ln_1p() + f64::from(n.abs()) / scale);
+            let close = |bounds: Bounds, truth: f64| {
+                (bounds.estimate() - truth).abs() < 1e-12 * truth && bounds.relative_width() < 1e-14
+            };
+            assert!(close(errors.mean_absolute, expect(&|n| f64::from(n.abs()))), "{scale}");
+            assert!(close(errors.root_mean_square, expect(&|n| f64::from(n).powi(2)).sqrt()), "{scale}");
+            assert!(close(errors.entropy, entropy), "{scale} {:?} {entropy}", errors.entropy);
+            let t = errors.quantile_95.upper();
+            assert!(errors.quantile_95.is_exact() && t.fract() == 0.0);
+            assert!(mechanism.usefulness(t).expect("additive").lower() >= 0.95);
+            assert!(t == 0.0 || mechanism.usefulness(t - 1.0).expect("additive").upper() < 0.95, "{scale}");
+            let within = (-2..=2).map(probability).sum::<f64>();
+            assert!((mechanism.usefulness(2.9).expect("additive").estimate() - within).abs() < 1e-14);
+        }
+    }
+
+    #[test]
+    fn noise_that_is_all_but_zero_has_all_but_no_error() {
+        let errors = calibrated(1, 700.0).errors().expect("additive");
+        let q = (-700f64).exp();
+        for (bounds, truth) in [
+            (errors.mean_absolute, 2.0 * q),
+            (errors.root_mean_square, (2.0 * q).sqrt()),
+            (errors.entropy, 2.0 * q * 701.0),
+        ] {
+            assert!((bounds.estimate() / truth - 1.0).abs() < 1e-10, "{bounds:?} {truth:e}");
+        }
+        assert_eq!(errors.quantile_95, Bounds::ZERO);
+    }
+
+    #[test]
+    fn clamping_keeps_the_promise_and_the_range() {
+        let mechanism = calibrated(3, 0.3);
+        let clamped = mechanism.clone().clamped(-5, 5).expect("valid");
+        assert_eq!(clamped.certificate(), mechanism.certificate());
+        assert_eq!((clamped.delta(0.1), clamped.event()), (mechanism.delta(0.1), mechanism.event()));
+        assert_eq!((clamped.errors(), clamped.usefulness(1.0)), (None, None));
+        let releaser = clamped.releaser().expect("a sampler");
+        let mut random = SeededRandom::new(5);
+        let released: Vec<f64> = (0..2000).filter_map(|_| releaser.release(4.0, &mut random).ok()).collect();
+        assert!(released.len() == 2000 && released.iter().all(|x| x.fract() == 0.0 && x.abs() <= 5.0));
+        assert!(released.contains(&-5.0) && released.contains(&5.0) && released.contains(&0.0));
+        assert!(releaser.accepts(4.0) && !releaser.accepts(4.5) && !releaser.accepts(f64::NAN));
+        for (lower, upper) in [(0, 2), (5, -5), (i64::MIN, 0), (0, i64::MAX)] {
+            assert!(calibrated(3, 0.3).clamped(lower, upper).is_err(), "{lower} {upper}");
+        }
+    }
+
+    #[test]
+    fn what_cannot_be_promised_is_refused() {
+        let epsilon = |value: f64| Epsilon::new(value).expect("a loss");
+        assert!(
+            DiscreteLaplace::calibrate(0, epsilon(1.0)).is_err_and(|error| error.to_string().contains("sensitivity"))
+        );
+        assert!(DiscreteLaplace::calibrate(u64::MAX, epsilon(1.0)).is_err());
+        assert!(DiscreteLaplace::calibrate(1, epsilon(0.0)).is_err_and(|error| error.to_string().contains("epsilon")));
+        assert!(DiscreteLaplace::calibrate(1, epsilon(1e-300)).is_err_and(|error| error.to_string().contains("scale")));
+        assert!(DiscreteLaplace::with_scale(1, f64::NAN).is_err());
+        assert!(calibrated(1, 700.0).delta(f64::NAN).is_err());
     }
 }

@@ -237,3 +237,146 @@ fn uniform_below(limit: u64, random: &mut dyn RandomBits) -> Result<u64, Randomn
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use reticent_noise::randomness::SeededRandom;
+
+    fn survey(categories: u64, epsilon: f64) -> RandomizedResponse {
+        RandomizedResponse::new(categories, Epsilon::new(epsilon).expect("valid")).expect("valid")
+    }
+
+    #[test]
+    fn the_profile_agrees_with_the_reference_values() {
+        let reference: serde_json::Value =
+            serde_json::from_str(include_str!("../../../reference/profiles.json")).expect("JSON");
+        let rows = reference["randomized_response"].as_array().expect("rows");
+        assert!(rows.len() >= 10);
+        for row in rows {
+            let number = |key: &str| row[key].as_str().and_then(|text| text.parse::<f64>().ok()).expect("a number");
+            let truth = number("delta");
+            let mechanism = survey(row["k"].as_u64().expect("an integer"), number("eps0"));
+            let delta = mechanism.delta(number("eps")).expect("valid");
+            assert!(
+                delta.lower() * (1.0 - 1e-15) <= truth && truth <= delta.upper() * (1.0 + 1e-15),
+                "{row} {delta:?}"
+            );
+            assert!(delta.relative_width() <= 1e-15, "{row} {delta:?}");
+        }
+    }
+
+    #[test]
+    fn the_profile_agrees_with_the_sum_over_all_responses() {
+        for (k, promised) in [(2u64, 0.3), (3, 1.0), (10, 2.5), (1000, 6.0)] {
+            let mechanism = survey(k, promised);
+            let truth = promised.exp() / (promised.exp() + (k - 1) as f64);
+            let lie = 1.0 / (promised.exp() + (k - 1) as f64);
+            assert!(
+                (truth + (k - 1) as f64 * lie - 1.0).abs() < 1e-12 && mechanism.truth_probability().width() < 1e-15
+            );
+            assert!((mechanism.truth_probability().estimate() - truth).abs() < 1e-15);
+            for share in [0.0, 0.4, 0.9, 1.0] {
+                let epsilon = share * promised;
+                let probability =
+                    |true_category: u64, response: u64| if true_category == response { truth } else { lie };
+                let direct: f64 =
+                    (0..k).map(|r| (probability(0, r) - epsilon.exp() * probability(1, r)).max(0.0)).sum();
+                let delta = mechanism.delta(epsilon).expect("valid");
+                assert!((delta.estimate() - direct).abs() < 1e-14, "{k} {epsilon}: {delta:?} {direct}");
+            }
+        }
+    }
+
+    #[test]
+    fn responses_have_their_probabilities_and_the_estimator_is_unbiased_with_the_stated_error() {
+        let mechanism = survey(4, 1.2);
+        let mut random = SeededRandom::new(20);
+        // 40 surveys of 2000 people, of whom 60%, 30%, 10% and none are in each category.
+        let surveys = 40;
+        let mut errors = Vec::new();
+        for _ in 0..surveys {
+            let mut counts = [0u64; 4];
+            for person in 0..2000 {
+                let category = [0, 0, 0, 0, 0, 0, 1, 1, 1, 2][person % 10];
+                counts[mechanism.respond(category, &mut random).expect("bits") as usize] += 1;
+            }
+            let estimates = mechanism.frequencies(&counts).expect("valid");
+            let sum: f64 = estimates.iter().map(|e| e.frequency.estimate()).sum();
+            assert!((sum - 1.0).abs() < 1e-12);
+            errors.extend(estimates.iter().zip([0.6, 0.3, 0.1, 0.0]).map(|(estimate, truth)| {
+                assert!(estimate.frequency.width() < 1e-14);
+                (estimate.frequency.estimate() - truth, estimate.standard_error)
+            }));
+        }
+        let (l, t) = (1.0 / (1.2f64.exp() + 3.0), mechanism.truth_probability().estimate());
+        for (category, frequency) in [0.6, 0.3, 0.1, 0.0].into_iter().enumerate() {
+            let exact = ((frequency * t * (1.0 - t) + (1.0 - frequency) * l * (1.0 - l)) / 2000.0).sqrt() / (t - l);
+            let own: Vec<_> = errors.iter().skip(category).step_by(4).collect();
+            assert!(
+                own.iter()
+                    .all(|(_, bounds)| bounds.lower() <= exact * (1.0 + 1e-14)
+                        && exact <= bounds.upper() * (1.0 + 1e-14))
+            );
+            // Five standard errors of a mean of 40 in each of 4 categories: a false alarm in 4e5 seeds.
+            let mean = own.iter().map(|(error, _)| error).sum::<f64>() / f64::from(surveys);
+            assert!(mean.abs() < 5.0 * exact / f64::from(surveys).sqrt(), "{category}: {mean} {exact}");
+            // The sum of 40 squares over the variance is chi-squared: from 10 to 92 but for 1e-6 of all seeds.
+            let squares = own.iter().map(|(error, _)| (error / exact).powi(2)).sum::<f64>();
+            assert!((10.0..92.0).contains(&squares), "{category}: {squares}");
+        }
+    }
+
+    #[test]
+    fn two_categories_have_one_standard_error() {
+        let estimates = survey(2, 0.8).frequencies(&[30, 70]).expect("valid");
+        let t = 0.8f64.exp() / (0.8f64.exp() + 1.0);
+        let exact = (t * (1.0 - t) / 100.0).sqrt() / (2.0 * t - 1.0);
+        for estimate in &estimates {
+            assert!(estimate.standard_error.relative_width() < 1e-15);
+            assert!((estimate.standard_error.estimate() / exact - 1.0).abs() < 1e-14);
+        }
+        assert!((estimates[1].frequency.estimate() - (0.7 - (1.0 - t)) / (2.0 * t - 1.0)).abs() < 1e-14);
+    }
+
+    #[test]
+    fn the_other_category_is_uniform_and_never_the_true_one() {
+        // At this epsilon a true response has probability 1/7 within 1e-9.
+        let mechanism = survey(7, 1e-9);
+        let mut random = SeededRandom::new(8);
+        let mut counts = [0u32; 7];
+        for _ in 0..70_000 {
+            counts[mechanism.respond(3, &mut random).expect("bits") as usize] += 1;
+        }
+        // Expected 10,000 each with a standard deviation of 93: six of them, in 7 cells, a false alarm in 7e7 seeds.
+        assert!(counts.iter().all(|count| count.abs_diff(10_000) < 556), "{counts:?}");
+        let certain = survey(5, 700.0);
+        assert!((0..1000).all(|_| certain.respond(4, &mut random) == Ok(4)));
+    }
+
+    #[test]
+    fn categories_given_as_numbers_are_checked() {
+        let releaser = survey(3, 1.0).releaser().expect("a responder");
+        let mut random = SeededRandom::new(1);
+        for good in [0.0, 1.0, 2.0] {
+            let response = releaser.release(good, &mut random).expect("bits");
+            assert!(releaser.accepts(good) && releaser.accepts(response));
+        }
+        for bad in [3.0, -1.0, 0.5, f64::NAN, f64::INFINITY] {
+            assert!(!releaser.accepts(bad), "{bad}");
+            assert!(releaser.release(bad, &mut random).is_ok_and(|response| releaser.accepts(response)), "{bad}");
+        }
+        let refused = survey(3, 1.0).respond(3, &mut random).expect_err("no such category").to_string();
+        assert!(refused.contains("category"), "{refused}");
+    }
+
+    #[test]
+    fn what_cannot_be_promised_is_refused() {
+        let epsilon = Epsilon::new(1.0).expect("valid");
+        assert!(RandomizedResponse::new(1, epsilon).is_err() && RandomizedResponse::new(u64::MAX, epsilon).is_err());
+        assert!(RandomizedResponse::new(2, Epsilon::new(0.0).expect("a loss")).is_err());
+        assert!(survey(2, 1.0).frequencies(&[1, 2, 3]).is_err() && survey(2, 1.0).frequencies(&[0, 0]).is_err());
+        assert!(survey(2, 1.0).frequencies(&[u64::MAX, 1]).is_err());
+        assert!(survey(2, 1.0).delta(-1.0).is_err());
+    }
+}

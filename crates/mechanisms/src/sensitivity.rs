@@ -215,6 +215,21 @@ impl Sensitivity {
         self.order(1.0)
     }
 
+    /// The l1 sensitivity of integer answers, for discrete noise.
+    ///
+    /// # Errors
+    /// As [`Sensitivity::order`], and if it is not an integer from 1 to `2^53`. (The integer below would do for answers that are integers, but not for those
+    /// that are rounded to be.)
+    pub fn whole_l1(&self) -> Result<u64, MechanismError> {
+        let value = self.l1()?;
+        if value.fract() == 0.0 && value <= 9_007_199_254_740_992.0 {
+            Ok(value as u64)
+        } else {
+            let accepted = "an integer from 1 to 2^53, because the answers are integers";
+            Err(MechanismError::Parameter { name: "sensitivity", value, accepted })
+        }
+    }
+
     /// The l2 sensitivity `D_2`.
     ///
     /// # Errors
@@ -473,6 +488,15 @@ mod tests {
         assert_eq!(moved, 1.5);
         let l2 = rounded(Sensitivity::l2_bound(1.0, AddRemove).and_then(|s| s.with_coordinates(4)));
         assert!((1.5..1.500_000_000_001).contains(&l2.l2().expect("valid")));
+    }
+
+    #[test]
+    fn discrete_noise_asks_for_whole_sensitivities() {
+        assert_eq!(Sensitivity::histogram(Replace).whole_l1(), Ok(2));
+        assert_eq!(Sensitivity::per_element(&[3.0, 4.0], AddRemove).and_then(|s| s.whole_l1()), Ok(7));
+        for fractional in [0.5, 1.5, 1e17] {
+            assert!(Sensitivity::scalar(fractional, AddRemove).and_then(|s| s.whole_l1()).is_err(), "{fractional}");
+        }
     }
 
     #[test]

@@ -9,6 +9,7 @@
 mod bernoulli;
 mod discrete_gaussian;
 mod discrete_laplace;
+pub mod error;
 mod fill;
 mod gaussian;
 mod generalized_gaussian;
@@ -19,6 +20,7 @@ mod lattice;
 mod lazy_uniform;
 mod noise;
 mod parameter;
+pub mod privacy;
 pub mod random_scale;
 pub mod randomness;
 mod sampler;
