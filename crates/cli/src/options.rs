@@ -42,7 +42,7 @@ pub struct Sensitivities {
     /// The most by which one privacy unit moves each number of a vector, all of them at once
     #[arg(long, value_name = "A,B,...", value_parser = number, value_delimiter = ',', allow_hyphen_values = true)]
     pub per_element: Option<Vec<f64>>,
-    /// How many numbers the vector of --l1 or --l2 has: rounding each to the lattice is part of what is certified
+    /// How many numbers the vector of --l1 has, for laplace and random-scale-laplace; `noise` counts them itself
     #[arg(long, value_name = "K", value_parser = count, allow_hyphen_values = true)]
     pub dimension: Option<u64>,
 }

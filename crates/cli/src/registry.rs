@@ -86,8 +86,8 @@ pub static MECHANISMS: [Entry; 5] = [
         purpose: "integers, such as counts, without exceptions; with --bounds the answer is moved into a range afterwards",
         notions: &["pure"],
         methods: &["exact"],
-        calibrated_by: &["epsilon", "sensitivity", "l1", "bounds"],
-        made_of: &["scale", "sensitivity", "l1", "bounds"],
+        calibrated_by: &["epsilon", "sensitivity", "l1", "per-element", "bounds"],
+        made_of: &["scale", "sensitivity", "l1", "per-element", "bounds"],
         calibrate: |request| {
             let epsilon = Epsilon::positive(request.epsilon()?)?;
             clamped(request, DiscreteLaplace::calibrate(request.whole_sensitivity()?, epsilon)?)
@@ -132,8 +132,8 @@ pub static MECHANISMS: [Entry; 5] = [
             "probabilistic",
             "probabilistic-one-sided",
         ],
-        calibrated_by: &["epsilon", "delta", "method", "notion", "sensitivity", "l1", "l2", "dimension", "per-element"],
-        made_of: &["sigma", "sensitivity", "l1", "l2", "dimension", "per-element"],
+        calibrated_by: &["epsilon", "delta", "method", "notion", "sensitivity", "l1", "l2", "per-element"],
+        made_of: &["sigma", "sensitivity", "l1", "l2", "per-element"],
         calibrate: gaussian::calibrate,
         describe: gaussian::describe,
         choose: None,

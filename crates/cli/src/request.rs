@@ -144,24 +144,12 @@ impl Request {
         })
     }
 
-    /// The sensitivity of integers.
+    /// The l1 sensitivity of integers.
     ///
     /// # Errors
     /// If it was not given, or is not an integer.
     pub fn whole_sensitivity(&self) -> Result<u64, Failure> {
-        let (name, distance) = match self.sensitivity()? {
-            Sensitivity::Norm { order, bound, .. } => (if order == 1 { "l1" } else { "l2" }, bound),
-            _ => ("sensitivity", self.need("sensitivity", &self.options.sensitivities.sensitivity)?),
-        };
-        if distance.fract() == 0.0 && (1.0..=2f64.powi(53)).contains(&distance) {
-            Ok(distance as u64)
-        } else {
-            let mechanism = self.entry.name;
-            Err(Failure::usage(format!(
-                "--{name} is {}, but the {mechanism} mechanism is for integers and takes an integer from 1 to 2^53",
-                exact(distance)
-            )))
-        }
+        Ok(self.sensitivity()?.known()?.whole_l1()?)
     }
 
     /// The loss that the mechanism was made for.
@@ -196,6 +184,18 @@ impl Request {
                     "--bounds is {given}, but it must be two finite numbers, the smaller first"
                 )))
             }
+        }
+    }
+
+    /// What a reader of the answer must know: that a vector of unsaid length was taken for one number, where that matters.
+    pub fn note(&self) -> Option<String> {
+        let matters = self.entry.calibrated_by.contains(&"dimension");
+        match self.sensitivity() {
+            Ok(Sensitivity::Norm { dimension: None, .. }) if matters => Some(
+                "certified for one number: with --dimension K it is for K numbers, each rounded to the lattice of the answers"
+                    .into(),
+            ),
+            _ => None,
         }
     }
 
@@ -271,7 +271,7 @@ impl fmt::Display for Sensitivity {
 }
 
 impl Sensitivity {
-    /// The sensitivity as mechanisms take it. A vector of unsaid length is taken for one number, as [`Sensitivity::note`] tells.
+    /// The sensitivity as mechanisms take it. A vector of unsaid length is taken for one number, as [`Request::note`] tells.
     ///
     /// # Errors
     /// If a number is not accepted.
@@ -300,17 +300,6 @@ impl Sensitivity {
             _ => {
                 u32::try_from(numbers).map_err(|_| Failure::usage(format!("a vector has at most {} numbers", u32::MAX)))
             }
-        }
-    }
-
-    /// What a reader of the answer must know.
-    pub fn note(&self) -> Option<String> {
-        match self {
-            Sensitivity::Norm { dimension: None, .. } => Some(
-                "certified for one number: with --dimension K it is for K numbers, each rounded to the lattice of the answers"
-                    .into(),
-            ),
-            _ => None,
         }
     }
 

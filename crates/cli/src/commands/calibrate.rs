@@ -27,8 +27,7 @@ pub fn run(arguments: Calibrate, format: Format, output: &mut Output) -> Result<
     let Calibrate { mechanism, budget, sensitivities, shape } = arguments;
     let options = Options { budget, sensitivities, shape, ..Options::default() };
     let request = Request::new(mechanism, Purpose::Calibrate, options)?;
-    let note = request.sensitivity().ok().and_then(|sensitivity| sensitivity.note());
-    let report = Report::of(&*request.mechanism()?, note);
+    let report = Report::of(&*request.mechanism()?, request.note());
     match format {
         Format::Json => output.json(&report),
         Format::Table => output.text(&report.render()),
