@@ -12,6 +12,7 @@ pub mod binomial;
 pub mod bins;
 pub mod chi_square;
 pub mod counting;
+pub mod forced;
 pub mod membership;
 pub mod naive;
 pub mod oracle;

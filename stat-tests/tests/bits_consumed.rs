@@ -1,7 +1,7 @@
 //! The number of random words that a truncated release consumes does not depend on the value.
 //!
 //! # Error rates
-//! A chi-square test of homogeneity at 1e-6 for each of 6 cases, on the counts of words for a value in the middle and for one at the bound. The same test must
+//! A chi-square test of homogeneity at 1e-6 for each of 7 cases, on the counts of words for a value in the middle and for one at the bound. The same test must
 //! reject the obvious loop, which draws until the sum is inside.
 #![allow(clippy::unwrap_used, clippy::panic)]
 
@@ -53,6 +53,7 @@ fn words_do_not_tell_where_the_value_is() {
     let one = 1i128 << 40;
     check(&Sampler::new(Laplace, 1.0, sixteenths).unwrap(), 80, 1);
     check(&Sampler::new(Laplace, 1.0, sixteenths).unwrap(), 2, 2);
+    check(&Sampler::new(Laplace, 1.0, Lattice::of_spacing_power(-2).unwrap()).unwrap(), 1, 7);
     check(&Sampler::new(Laplace, 1.0, default).unwrap(), 5 * one, 3);
     check(&Sampler::new(Laplace, 1.0, default).unwrap(), one / 8, 4);
     check(&Sampler::new(Gaussian, 1.0, sixteenths).unwrap(), 40, 5);

@@ -7,10 +7,14 @@
 //! exactness is in `docs/noise.md`; it is short.
 
 mod bernoulli;
+#[cfg(test)]
+mod cover_oracle;
 mod discrete_gaussian;
 mod discrete_laplace;
 pub mod error;
 mod fill;
+#[cfg(test)]
+mod forced_ambiguity;
 mod gaussian;
 mod generalized_gaussian;
 mod integer_noise;

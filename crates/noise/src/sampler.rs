@@ -87,6 +87,11 @@ impl<N: Noise> Sampler<N> {
         self.strips.acceptance(&self.noise)
     }
 
+    #[cfg(test)]
+    pub(crate) fn strips(&self) -> &Strips {
+        &self.strips
+    }
+
     /// One draw, in lattice steps: `round(scale * X / spacing)`.
     ///
     /// Draws beyond [`LARGEST_DRAW`] are returned as that. [`Lattice::add`] keeps the sum with a value well

@@ -21,7 +21,7 @@ use zeroize::Zeroizing;
 /// try is also subject to a coin that succeeds with probability `Z_min / Z(value)`, `Z_min` being the least `Z`, attained at the
 /// bounds. A try then succeeds with probability `Z_min` whatever the value: the number of tries does not depend on it. The number of random
 /// bits does not either, because a try takes a fixed number of words for its noise, however many the draw needs: a draw that
-/// falls far out needs more, and whether such a draw may succeed depends on the value. (Except that about once in `2^40` a comparison is open after 64
+/// falls far out needs more, and whether such a draw may succeed depends on the value. (Except that about once in `2^26` or less a comparison is open after 64
 /// bits, and that less often still a draw needs more words than [`NOISE_WORDS`].) Two ways to
 /// make a try are offered by arithmetic, the public parameters decide which is quicker: noise from the whole line that must fall inside, or a uniform
 /// point of the range that must pass a coin of probability `C(y - value) / C(0)`.
@@ -114,14 +114,27 @@ impl<N: Noise> Truncated<N> {
         }
     }
 
-    /// `c C(steps)` between the least and the greatest density of the cell times its width. The cell is narrow, so these are
-    /// close, while the difference of two tails would cancel.
+    /// `c C(steps)` between two `f64`, narrow on every lattice.
+    ///
+    /// The difference of the tails at the cell's ends loses about `2^-52 / s` of the cell to cancellation; the least and the greatest density of the cell,
+    /// times its width, are about `s` apart. The first is used on coarse lattices and the second on fine ones, where each leaves
+    /// at most about `2^-26` open. It matters: a comparison that is left open takes more words, and how often depends on the value.
     fn cell_bounds(&self, steps: u128) -> Bounds {
-        let far = self.boundary(steps, &Bounds::ONE);
-        let near = steps.checked_sub(1).map_or(Bounds::ZERO, |fewer| self.boundary(fewer, &Bounds::ONE));
         let noise = self.sampler.noise();
-        noise.density_bounds(Bounds::exact(near.lower())).hull(noise.density_bounds(Bounds::exact(far.upper())))
-            * self.step_bounds()
+        let far = self.boundary(steps, &Bounds::ONE);
+        let near = steps.checked_sub(1).map(|fewer| self.boundary(fewer, &Bounds::ONE));
+        let step = self.step_bounds();
+        if step.lower() > noise.magnitude() * 2f64.powi(-26) {
+            let above = noise.tail_bounds(far);
+            return match near {
+                Some(near) => noise.tail_bounds(near) - above,
+                None => noise.mass(&Bounds::ONE) - above.times_power_of_two(1),
+            };
+        }
+        let nearest = near.unwrap_or(Bounds::ZERO).lower();
+        let densities =
+            noise.density_bounds(Bounds::exact(nearest)).hull(noise.density_bounds(Bounds::exact(far.upper())));
+        densities * step
     }
 
     /// `s`.
