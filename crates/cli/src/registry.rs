@@ -5,7 +5,10 @@ mod gaussian;
 use crate::failure::Failure;
 use crate::numbers::exact;
 use crate::request::Request;
-use reticent_mechanisms::{DiscreteLaplace, Epsilon, Laplace, Mechanism, RandomizedResponse, Staircase, StaircaseAim};
+use reticent_mechanisms::{
+    Delta, DiscreteGaussianMechanism, DiscreteLaplace, Epsilon, Laplace, Mechanism, RandomizedResponse, Staircase,
+    StaircaseAim,
+};
 use reticent_noise::randomness::RandomBits;
 use serde::Serialize;
 
@@ -52,7 +55,7 @@ pub fn entry_named(name: &str) -> Result<&'static Entry, String> {
 }
 
 /// All mechanisms.
-pub static MECHANISMS: [Entry; 5] = [
+pub static MECHANISMS: [Entry; 6] = [
     Entry {
         name: "randomized-response",
         purpose: "one of K answers, each person's own, for surveys without a trusted curator",
@@ -136,6 +139,24 @@ pub static MECHANISMS: [Entry; 5] = [
         made_of: &["sigma", "sensitivity", "l1", "l2", "per-element"],
         calibrate: gaussian::calibrate,
         describe: gaussian::describe,
+        choose: None,
+    },
+    Entry {
+        name: "discrete-gaussian",
+        purpose: "integers, such as counts, with a small exception",
+        notions: &["approximate"],
+        methods: &["exact"],
+        calibrated_by: &["epsilon", "delta", "sensitivity"],
+        made_of: &["sigma", "sensitivity"],
+        calibrate: |request| {
+            let (epsilon, delta) = (Epsilon::new(request.epsilon()?)?, Delta::new(request.delta()?)?);
+            Ok(Box::new(DiscreteGaussianMechanism::calibrate(epsilon, delta, request.whole_sensitivity()?)?))
+        },
+        describe: |request| {
+            let sigma = request.need("sigma", &request.options().own.sigma)?;
+            let sensitivity = request.whole_sensitivity()?;
+            Ok(Box::new(DiscreteGaussianMechanism::with_sigma(sigma, sensitivity, stated_epsilon()?)?))
+        },
         choose: None,
     },
 ];

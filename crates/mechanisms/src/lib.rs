@@ -4,6 +4,7 @@
 //! charge for other noise than it adds.
 
 mod additive;
+mod discrete_gaussian;
 mod discrete_laplace;
 mod gaussian;
 mod guarantee;
@@ -15,6 +16,7 @@ mod sensitivity;
 mod sensitivity_lattice;
 mod staircase;
 
+pub use discrete_gaussian::DiscreteGaussianMechanism;
 pub use discrete_laplace::DiscreteLaplace;
 pub use gaussian::{GaussianMechanism, GaussianMethod, GaussianProfile};
 pub use guarantee::{Certificate, Guarantee, Notion};

@@ -16,6 +16,7 @@ mod fill;
 #[cfg(test)]
 mod forced_ambiguity;
 mod gaussian;
+mod gaussian_mixture;
 mod generalized_gaussian;
 mod integer_noise;
 mod integer_part;
@@ -37,6 +38,7 @@ pub use discrete_gaussian::DiscreteGaussian;
 pub use discrete_laplace::DiscreteLaplace;
 pub use fill::{fill, fill_with_threads};
 pub use gaussian::Gaussian;
+pub use gaussian_mixture::GaussianMixture;
 pub use generalized_gaussian::GeneralizedGaussian;
 pub use integer_noise::{IntegerNoise, Spread};
 pub use laplace::Laplace;

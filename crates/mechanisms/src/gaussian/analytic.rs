@@ -18,7 +18,7 @@ use reticent_numerics::{Bounds, Enclosure};
 /// Balle and Wang, *Improving the Gaussian mechanism for differential privacy*, 2018, Theorem 8 and Algorithm 1. Their algorithm subtracts
 /// distribution functions near 1 and so loses its way below `delta` of `1e-15`; this one is certified down to `1e-300`. Their Theorem 4
 /// is false as printed (erratum B1).
-pub(super) fn analytic(epsilon: f64, delta: f64) -> Result<f64, MechanismError> {
+pub(crate) fn analytic(epsilon: f64, delta: f64) -> Result<f64, MechanismError> {
     let without_loss = ratio_without_loss(delta).estimate();
     let start = if epsilon == 0.0 { without_loss } else { without_loss.min(closed_form_1(epsilon, delta).estimate()) };
     least_ratio("the Gaussian mechanism", delta, start, |ratio| {

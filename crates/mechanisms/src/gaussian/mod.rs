@@ -1,6 +1,6 @@
 //! The Gaussian mechanism, by every published calibration, certified against the exact profile.
 
-mod analytic;
+pub(crate) mod analytic;
 mod classical;
 mod closed_form;
 mod least_ratio;
