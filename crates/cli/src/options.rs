@@ -54,7 +54,10 @@ pub struct Shape {
     /// The order p of generalized-gaussian: 1 is Laplace, 2 is Gaussian, more has thinner tails
     #[arg(long, value_name = "P", value_parser = number, allow_hyphen_values = true)]
     pub order: Option<f64>,
-    /// The public range of the answer, for the bounded forms of generalized-gaussian and for clamped discrete-laplace
+    /// Move released numbers into this public range afterwards, which costs nothing
+    #[arg(long, value_name = "LO,HI", value_parser = number, value_delimiter = ',', allow_hyphen_values = true)]
+    pub clamp: Option<Vec<f64>>,
+    /// The public range of the true answer, for the bounded forms of generalized-gaussian
     #[arg(long, value_name = "LO,HI", value_parser = number, value_delimiter = ',', allow_hyphen_values = true)]
     pub bounds: Option<Vec<f64>>,
     /// What happens at the bounds: noise that never leaves them, or everything beyond moved onto them
@@ -93,6 +96,9 @@ pub struct Shape {
     /// uniform and truncated-gaussian: the greatest inverse scale
     #[arg(long, value_name = "T", value_parser = number, allow_hyphen_values = true)]
     pub upper: Option<f64>,
+    /// The standard deviations of random-scale-gaussian with their weights, such as 1:0.9,3:0.1
+    #[arg(long, value_name = "S:W,...", value_delimiter = ',')]
+    pub sigmas: Option<Vec<String>>,
     /// combined: one weighted part, such as "2 gamma shape=3 theta=0.5"; give one --part for each
     #[arg(long, value_name = "PART")]
     pub part: Option<Vec<String>>,
@@ -158,6 +164,8 @@ impl Options {
             ("spread", shape.spread.is_some()),
             ("lower", shape.lower.is_some()),
             ("upper", shape.upper.is_some()),
+            ("sigmas", shape.sigmas.is_some()),
+            ("clamp", shape.clamp.is_some()),
             ("part", shape.part.is_some()),
             ("sigma", own.sigma.is_some()),
             ("scale", own.scale.is_some()),

@@ -86,11 +86,11 @@ pub static MECHANISMS: [Entry; 6] = [
     },
     Entry {
         name: "discrete-laplace",
-        purpose: "integers, such as counts, without exceptions; with --bounds the answer is moved into a range afterwards",
+        purpose: "integers, such as counts, without exceptions; the geometric mechanism",
         notions: &["pure"],
         methods: &["exact"],
-        calibrated_by: &["epsilon", "sensitivity", "l1", "per-element", "bounds"],
-        made_of: &["scale", "sensitivity", "l1", "per-element", "bounds"],
+        calibrated_by: &["epsilon", "sensitivity", "l1", "per-element", "clamp"],
+        made_of: &["scale", "sensitivity", "l1", "per-element", "clamp"],
         calibrate: |request| {
             let epsilon = Epsilon::positive(request.epsilon()?)?;
             clamped(request, DiscreteLaplace::calibrate(request.whole_sensitivity()?, epsilon)?)
@@ -172,12 +172,12 @@ fn randomized_response(request: &Request, epsilon: f64) -> Made {
 }
 
 fn clamped(request: &Request, mechanism: DiscreteLaplace) -> Made {
-    let Some((lower, upper)) = request.bounds()? else { return Ok(Box::new(mechanism)) };
+    let Some((lower, upper)) = request.clamp()? else { return Ok(Box::new(mechanism)) };
     let whole = |bound: f64| (bound.fract() == 0.0 && bound.abs() <= 2f64.powi(53)).then_some(bound as i64);
     match (whole(lower), whole(upper)) {
         (Some(lower), Some(upper)) => Ok(Box::new(mechanism.clamped(lower, upper)?)),
         _ => Err(Failure::usage(format!(
-            "--bounds is {},{}, but discrete-laplace takes integers from -2^53 to 2^53",
+            "--clamp is {},{}, but discrete-laplace takes integers from -2^53 to 2^53",
             exact(lower),
             exact(upper)
         ))),

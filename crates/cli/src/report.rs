@@ -72,13 +72,18 @@ impl Report {
     pub fn of(mechanism: &dyn Mechanism, note: Option<String>) -> Self {
         let error = mechanism.errors().map(ErrorFigures::from);
         let mut notes = Vec::from_iter(note);
-        if let Some(ErrorFigures { l1, l2, .. }) = error {
-            let infinite: Vec<_> = [("mean absolute error", l1), ("root mean square error", l2)]
-                .into_iter()
-                .filter_map(|(name, value)| value.is_none().then_some(name))
-                .collect();
+        if let Some(ErrorFigures { l1, l2, entropy, p95 }) = error {
+            let infinite: Vec<_> = [
+                ("mean absolute error", l1),
+                ("root mean square error", l2),
+                ("entropy", entropy),
+                ("95% quantile", p95),
+            ]
+            .into_iter()
+            .filter_map(|(name, value)| value.is_none().then_some(name))
+            .collect();
             if !infinite.is_empty() {
-                notes.push(format!("the {} of this noise is infinite", infinite.join(" and the ")));
+                notes.push(format!("not finite for this noise: {}", infinite.join(", ")));
             }
         }
         Report {
@@ -123,7 +128,7 @@ impl Report {
                 ("95% of errors below", p95),
                 ("entropy (nats)", entropy),
             ] {
-                table.row([name.to_string(), value.map_or("infinite".to_string(), rounded)]);
+                table.row([name.to_string(), value.map_or("not finite".to_string(), rounded)]);
             }
         }
         if let Some(spacing) = self.lattice {

@@ -168,23 +168,20 @@ impl Request {
         Ok(Scale::new(self.need("scale", &self.options.own.scale)?)?)
     }
 
-    /// The bounds of the answer, if given.
+    /// The bounds of the true answer, if given.
     ///
     /// # Errors
     /// If they are not two finite numbers of which the second is larger.
     pub fn bounds(&self) -> Result<Option<(f64, f64)>, Failure> {
-        match self.options.shape.bounds.as_deref() {
-            None => Ok(None),
-            Some(&[lower, upper]) if lower < upper && lower.is_finite() && upper.is_finite() => {
-                Ok(Some((lower, upper)))
-            }
-            Some(other) => {
-                let given = other.iter().map(|bound| exact(*bound)).collect::<Vec<_>>().join(",");
-                Err(Failure::usage(format!(
-                    "--bounds is {given}, but it must be two finite numbers, the smaller first"
-                )))
-            }
-        }
+        range("bounds", self.options.shape.bounds.as_deref())
+    }
+
+    /// The range that released numbers are moved into, if given.
+    ///
+    /// # Errors
+    /// If it is not two finite numbers of which the second is larger.
+    pub fn clamp(&self) -> Result<Option<(f64, f64)>, Failure> {
+        range("clamp", self.options.shape.clamp.as_deref())
     }
 
     /// What a reader of the answer must know: that a vector of unsaid length was taken for one number, where that matters.
@@ -233,6 +230,18 @@ impl Request {
 }
 
 const SENSITIVITIES: [&str; 4] = ["sensitivity", "l1", "l2", "per-element"];
+
+/// The two ends of a range.
+fn range(name: &str, ends: Option<&[f64]>) -> Result<Option<(f64, f64)>, Failure> {
+    match ends {
+        None => Ok(None),
+        Some(&[lower, upper]) if lower < upper && lower.is_finite() && upper.is_finite() => Ok(Some((lower, upper))),
+        Some(other) => {
+            let given = other.iter().map(|end| exact(*end)).collect::<Vec<_>>().join(",");
+            Err(Failure::usage(format!("--{name} is {given}, but it must be two finite numbers, the smaller first")))
+        }
+    }
+}
 
 /// Option names as a sentence lists them.
 fn list(names: &[&str]) -> String {

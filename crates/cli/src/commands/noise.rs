@@ -71,7 +71,7 @@ pub fn run(arguments: Noise, format: Format, output: &mut Output) -> Result<(), 
             let (table, numbers) = CsvTable::read(&path, &name)?;
             (Some(table), numbers)
         }
-        (None, Some(count)) => (None, zeros(count, &*mechanism)?),
+        (None, Some(count)) => (None, zeros(count, &request, &*mechanism)?),
         (None, None) => (None, numbers_from_standard_input()?),
     };
     let request = request.for_numbers(numbers.len())?;
@@ -150,14 +150,20 @@ impl Data {
 }
 
 /// What noise is added to when there is no input.
-fn zeros(count: u64, mechanism: &dyn Mechanism) -> Result<Vec<f64>, Failure> {
+fn zeros(count: u64, request: &Request, mechanism: &dyn Mechanism) -> Result<Vec<f64>, Failure> {
     if !(1..=LARGEST_COUNT).contains(&count) {
         return Err(Failure::usage(format!("--count is {count}, but it must be from 1 to {LARGEST_COUNT}")));
     }
-    if mechanism.errors().is_none() {
+    let given = request.options().given();
+    if let Some(range) = ["bounds", "clamp"].into_iter().find(|name| given.contains(name)) {
         return Err(Failure::usage(format!(
-            "--count cannot be used with the {} mechanism, whose output depends on the input in more than a sum",
-            mechanism.name()
+            "--count draws noise alone, which --{range} would make depend on an answer"
+        )));
+    }
+    if mechanism.errors().is_none() {
+        let name = mechanism.name();
+        return Err(Failure::usage(format!(
+            "--count cannot be used with the {name} mechanism, which adds no noise to an answer"
         )));
     }
     Ok(vec![0.0; count as usize])

@@ -13,6 +13,7 @@ pub const REQUESTS: &[&str] = &[
     "calibrate discrete-laplace --epsilon 1 --sensitivity 1",
     "profile discrete-laplace --scale 1 --sensitivity 1 --epsilon 0.5",
     "noise discrete-laplace --scale 1 --sensitivity 1",
+    "noise discrete-laplace --epsilon 1 --sensitivity 1 --clamp 0,100",
     "calibrate staircase --epsilon 1 --sensitivity 1",
     "calibrate staircase --epsilon 1 --sensitivity 1 --metric usefulness:0.3",
     "profile staircase --loss 1 --gamma 0.3 --sensitivity 1 --epsilon 0.5",
