@@ -218,4 +218,8 @@ impl Mechanism for GaussianMechanism {
     fn releaser(&self) -> Result<Box<dyn Releaser>, MechanismError> {
         Ok(Box::new(SensitivityLattice::new(Gaussian, self.sigma, self.sensitivity)?))
     }
+
+    fn vector_releaser(&self, coordinates: u32) -> Result<Box<dyn Releaser>, MechanismError> {
+        self.coordinate_releaser(coordinates)
+    }
 }
