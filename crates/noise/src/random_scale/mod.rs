@@ -21,7 +21,6 @@ use reticent_numerics::rounding::{add_down, mul_down};
 /// The distribution of `T = 1/b`, the random inverse scale of a Laplace draw, through the two integrals by which
 /// everything about the mixture is expressed.
 #[derive(Clone, Debug, PartialEq)]
-#[non_exhaustive]
 pub enum InverseScale {
     /// One of two values.
     TwoPoint(TwoPointScale),
