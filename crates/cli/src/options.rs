@@ -57,7 +57,7 @@ pub struct Shape {
     /// Move released numbers into this public range afterwards, which costs nothing
     #[arg(long, value_name = "LO,HI", value_parser = number, value_delimiter = ',', allow_hyphen_values = true)]
     pub clamp: Option<Vec<f64>>,
-    /// The public range of the true answer, for the bounded forms of generalized-gaussian
+    /// The public range of the true answer, for the bounded forms of generalized-gaussian; answers outside are moved onto it first
     #[arg(long, value_name = "LO,HI", value_parser = number, value_delimiter = ',', allow_hyphen_values = true)]
     pub bounds: Option<Vec<f64>>,
     /// What happens at the bounds: noise that never leaves them, or everything beyond moved onto them

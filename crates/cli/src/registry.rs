@@ -1,6 +1,7 @@
 //! The mechanisms by name. Only this file knows all of them.
 
 mod gaussian;
+mod generalized_gaussian;
 
 use crate::failure::Failure;
 use crate::numbers::exact;
@@ -33,6 +34,9 @@ pub struct Entry {
     /// Takes the parameters as they are.
     #[serde(skip)]
     pub describe: Maker,
+    /// Whether it sees to `--clamp` by itself.
+    #[serde(skip)]
+    pub clamps_itself: bool,
     /// For a mechanism that chooses a candidate in place of adding noise.
     #[serde(skip)]
     pub choose: Option<Chooser>,
@@ -55,7 +59,7 @@ pub fn entry_named(name: &str) -> Result<&'static Entry, String> {
 }
 
 /// All mechanisms.
-pub static MECHANISMS: [Entry; 6] = [
+pub static MECHANISMS: [Entry; 7] = [
     Entry {
         name: "randomized-response",
         purpose: "one of K answers, each person's own, for surveys without a trusted curator",
@@ -65,6 +69,7 @@ pub static MECHANISMS: [Entry; 6] = [
         made_of: &["loss", "categories"],
         calibrate: |request| randomized_response(request, request.epsilon()?),
         describe: |request| randomized_response(request, request.loss()?),
+        clamps_itself: false,
         choose: None,
     },
     Entry {
@@ -72,8 +77,8 @@ pub static MECHANISMS: [Entry; 6] = [
         purpose: "numbers and vectors without exceptions; the usual choice for a few of them",
         notions: &["pure"],
         methods: &["exact"],
-        calibrated_by: &["epsilon", "sensitivity", "l1", "dimension", "per-element"],
-        made_of: &["scale", "sensitivity", "l1", "dimension", "per-element"],
+        calibrated_by: &["epsilon", "sensitivity", "l1", "dimension", "per-element", "clamp"],
+        made_of: &["scale", "sensitivity", "l1", "dimension", "per-element", "clamp"],
         calibrate: |request| {
             let epsilon = Epsilon::positive(request.epsilon()?)?;
             Ok(Box::new(Laplace::calibrate(&request.sensitivity()?.known()?, epsilon)?))
@@ -82,6 +87,7 @@ pub static MECHANISMS: [Entry; 6] = [
             let scale = request.scale()?;
             Ok(Box::new(Laplace::with_scale(&request.sensitivity()?.known()?, scale)?))
         },
+        clamps_itself: false,
         choose: None,
     },
     Entry {
@@ -99,6 +105,7 @@ pub static MECHANISMS: [Entry; 6] = [
             let scale = request.scale()?.get();
             clamped(request, DiscreteLaplace::with_scale(request.whole_sensitivity()?, scale)?)
         },
+        clamps_itself: true,
         choose: None,
     },
     Entry {
@@ -106,8 +113,8 @@ pub static MECHANISMS: [Entry; 6] = [
         purpose: "one number without exceptions, with the least error of all such noise for a given --metric",
         notions: &["pure"],
         methods: &["exact"],
-        calibrated_by: &["epsilon", "sensitivity", "metric"],
-        made_of: &["loss", "gamma", "sensitivity"],
+        calibrated_by: &["epsilon", "sensitivity", "metric", "clamp"],
+        made_of: &["loss", "gamma", "sensitivity", "clamp"],
         calibrate: |request| {
             let epsilon = Epsilon::positive(request.epsilon()?)?;
             let aim = aim_of(request.options().budget.metric.as_deref().unwrap_or("l1"))?;
@@ -118,6 +125,7 @@ pub static MECHANISMS: [Entry; 6] = [
             let loss = Epsilon::positive(request.loss()?)?;
             Ok(Box::new(Staircase::with_gamma(&request.sensitivity()?.known()?, loss, gamma)?))
         },
+        clamps_itself: false,
         choose: None,
     },
     Entry {
@@ -135,10 +143,11 @@ pub static MECHANISMS: [Entry; 6] = [
             "probabilistic",
             "probabilistic-one-sided",
         ],
-        calibrated_by: &["epsilon", "delta", "method", "notion", "sensitivity", "l1", "l2", "per-element"],
-        made_of: &["sigma", "sensitivity", "l1", "l2", "per-element"],
+        calibrated_by: &["epsilon", "delta", "method", "notion", "sensitivity", "l1", "l2", "per-element", "clamp"],
+        made_of: &["sigma", "sensitivity", "l1", "l2", "per-element", "clamp"],
         calibrate: gaussian::calibrate,
         describe: gaussian::describe,
+        clamps_itself: false,
         choose: None,
     },
     Entry {
@@ -146,8 +155,8 @@ pub static MECHANISMS: [Entry; 6] = [
         purpose: "integers, such as counts, with a small exception",
         notions: &["approximate"],
         methods: &["exact"],
-        calibrated_by: &["epsilon", "delta", "sensitivity"],
-        made_of: &["sigma", "sensitivity"],
+        calibrated_by: &["epsilon", "delta", "sensitivity", "clamp"],
+        made_of: &["sigma", "sensitivity", "clamp"],
         calibrate: |request| {
             let (epsilon, delta) = (Epsilon::new(request.epsilon()?)?, Delta::new(request.delta()?)?);
             Ok(Box::new(DiscreteGaussianMechanism::calibrate(epsilon, delta, request.whole_sensitivity()?)?))
@@ -157,6 +166,30 @@ pub static MECHANISMS: [Entry; 6] = [
             let sensitivity = request.whole_sensitivity()?;
             Ok(Box::new(DiscreteGaussianMechanism::with_sigma(sigma, sensitivity, stated_epsilon()?)?))
         },
+        clamps_itself: false,
+        choose: None,
+    },
+    Entry {
+        name: "generalized-gaussian",
+        purpose: "numbers, with tails as thick or thin as --order says; with --bounds, a number in a range without exceptions",
+        notions: &["pure", "approximate", "probabilistic"],
+        methods: &["exact", "probabilistic", "probabilistic-two-sided", "paper", "exponential"],
+        calibrated_by: &[
+            "order",
+            "epsilon",
+            "delta",
+            "method",
+            "notion",
+            "sensitivity",
+            "per-element",
+            "bounds",
+            "at-bounds",
+            "clamp",
+        ],
+        made_of: &["order", "scale", "sensitivity", "per-element", "bounds", "at-bounds", "clamp"],
+        calibrate: generalized_gaussian::calibrate,
+        describe: generalized_gaussian::describe,
+        clamps_itself: false,
         choose: None,
     },
 ];

@@ -4,7 +4,7 @@ use crate::failure::Failure;
 use crate::numbers::exact;
 use crate::options::{Options, Shape};
 use crate::registry::Entry;
-use reticent_mechanisms::{Mechanism, Neighbours, Scale, Sensitivity as Known};
+use reticent_mechanisms::{Clamped, Mechanism, Neighbours, Scale, Sensitivity as Known};
 use std::fmt;
 
 /// Whether the scale is looked for or given.
@@ -60,9 +60,13 @@ impl Request {
     /// # Errors
     /// If an option is missing or not accepted, or no scale can be certified.
     pub fn mechanism(&self) -> Result<Box<dyn Mechanism>, Failure> {
-        match self.purpose {
-            Purpose::Calibrate => (self.entry.calibrate)(self),
-            Purpose::Describe => (self.entry.describe)(self),
+        let made = match self.purpose {
+            Purpose::Calibrate => (self.entry.calibrate)(self)?,
+            Purpose::Describe => (self.entry.describe)(self)?,
+        };
+        match self.clamp()? {
+            Some((lower, upper)) if !self.entry.clamps_itself => Ok(Box::new(Clamped::new(made, lower, upper)?)),
+            _ => Ok(made),
         }
     }
 

@@ -116,3 +116,32 @@ fn a_vector_is_covered_as_a_whole() {
         reticent_with_input("noise gaussian --epsilon 1 --delta 1e-6 --per-element 1,2", b"1\n2\n3\n").refused();
     assert!(message.contains("2 sensitivities") && message.contains("3 numbers"), "{message}");
 }
+
+#[test]
+fn bounded_answers_stay_in_their_bounds() {
+    let input = "0.5\n".repeat(300);
+    for mechanism in [
+        "generalized-gaussian --order 2 --sensitivity 0.5 --bounds 0,1 --at-bounds truncate",
+        "generalized-gaussian --order 2 --sensitivity 0.5 --bounds 0,1 --at-bounds inflate",
+        "laplace --sensitivity 0.5 --clamp 0,1",
+        "discrete-laplace --sensitivity 1 --clamp 0,1",
+    ] {
+        let input = if mechanism.starts_with("discrete") { input.replace("0.5", "1") } else { input.clone() };
+        let text = reticent_with_input(&format!("noise {mechanism} --epsilon 1"), input.as_bytes()).done();
+        let values: Vec<f64> = text.lines().map(|line| line.parse().unwrap()).collect();
+        assert!(values.len() == 300 && values.iter().all(|value| (0.0..=1.0).contains(value)), "{mechanism}");
+        // Noise of scale 1/2 or more, clamped, is on a bound more often than not: 300 misses have probability below 2^-100.
+        let on_a_bound = values.iter().any(|value| *value == 0.0 || *value == 1.0);
+        assert_eq!(on_a_bound, !mechanism.contains("truncate"), "{mechanism}");
+    }
+}
+
+#[test]
+fn answers_that_a_mechanism_cannot_mean_are_refused_by_line() {
+    for (mechanism, input) in
+        [("randomized-response --categories 3", "1\n7\n"), ("discrete-laplace --sensitivity 1", "1\n0.25\n")]
+    {
+        let message = reticent_with_input(&format!("noise {mechanism} --epsilon 1"), input.as_bytes()).refused();
+        assert!(message.contains("line 2") && !message.contains('7') && !message.contains("0.25"), "{message}");
+    }
+}

@@ -33,6 +33,36 @@ fn messages_name_the_option_and_what_is_accepted() {
         ("calibrate gauss --epsilon 1", "there is no such mechanism; there are"),
         ("noise gaussian --epsilon 1 --delta 1e-6 --sensitivity 1 --sigma 2", "--sigma cannot be given with --epsilon"),
         ("noise gaussian --delta 1e-6 --sensitivity 1 --sigma 2", "--delta is used to calibrate"),
+        ("calibrate generalized-gaussian --epsilon 1 --delta 1e-6 --sensitivity 1", "needs --order"),
+        ("calibrate generalized-gaussian --order 3 --epsilon 1 --sensitivity 1", "needs --delta, or --bounds"),
+        ("calibrate generalized-gaussian --order 2 --epsilon 1 --sensitivity 1 --bounds 3,-1", "--bounds is 3,-1"),
+        (
+            "calibrate generalized-gaussian --order 2 --epsilon 1 --delta 0.1 --sensitivity 1 --bounds 0,1",
+            "its promise is pure",
+        ),
+        (
+            "calibrate generalized-gaussian --order 2 --epsilon 1 --delta 0.1 --sensitivity 1 --method paper",
+            "needs --bounds",
+        ),
+        (
+            "calibrate gaussian --notion pure --epsilon 1 --delta 0.1 --sensitivity 1",
+            "--notion is pure, but gaussian noise",
+        ),
+        (
+            "calibrate gaussian --epsilon 9 --delta 1e-5 --sensitivity 1 --method classical-2014",
+            "really give delta = 1.358814e-5",
+        ),
+        (
+            "calibrate gaussian --notion probabilistic --epsilon 1 --delta 1e-5 --sensitivity 1 --clamp 0,1",
+            "approximate notion",
+        ),
+        (
+            "calibrate discrete-laplace --epsilon 1 --sensitivity 1.5",
+            "`sensitivity` is 1.5e0, but it must be an integer",
+        ),
+        ("calibrate staircase --epsilon 1 --sensitivity 1 --metric speed", "--metric is `speed`"),
+        ("calibrate randomized-response --epsilon 1 --categories 1", "`categories` is 1e0"),
+        ("noise laplace --epsilon 1 --sensitivity 1 --clamp 0,1 --count 3", "--clamp would make depend"),
         ("profile laplace --sigma 1", "--sigma is not used by the laplace mechanism"),
         ("profile laplace", "the laplace mechanism needs --scale"),
         ("profile laplace --scale 1 --epsilon 1,nan", "`epsilon` is NaN"),

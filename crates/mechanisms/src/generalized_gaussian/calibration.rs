@@ -1,0 +1,127 @@
+//! The least scale of generalized Gaussian noise, in each notion.
+
+use super::order::Order;
+use super::several::{self, Losses};
+use super::shift::Shift;
+use crate::MechanismError;
+use reticent_numerics::incomplete_gamma_inverse::gamma_q_inverse;
+use reticent_numerics::root::{Range, least_at_most};
+use reticent_numerics::{Bounds, Enclosure, Wide};
+
+/// Which promise, and how its scale is found.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Method {
+    /// The least scale of `(epsilon, delta)`-differential privacy.
+    Exact,
+    /// Probabilistic privacy by Corollary 9 (errata L2 and L3), or Proposition 8 for several sensitivities.
+    Probabilistic,
+    /// The least scale of probabilistic privacy, `P[|L| > epsilon] <= delta`; one sensitivity.
+    TwoSided,
+}
+
+impl Method {
+    /// The name by which the command line knows it.
+    pub fn name(self) -> &'static str {
+        match self {
+            Method::Exact => "exact",
+            Method::Probabilistic => "probabilistic",
+            Method::TwoSided => "probabilistic-two-sided",
+        }
+    }
+
+    pub(crate) fn require_applies(self, order: Order, count: usize, epsilon: f64) -> Result<(), MechanismError> {
+        let refuse = |why: &str| Err(MechanismError::Refused(format!("the method `{}` {why}", self.name())));
+        if self != Method::Exact && order.get() <= 1.0 {
+            return refuse("needs an order above 1; at order 1 and below the noise gives a pure promise");
+        }
+        if self != Method::Exact && epsilon == 0.0 {
+            return refuse("needs an epsilon above 0: with probability 1 the loss is not exactly zero");
+        }
+        if self == Method::TwoSided && count > 1 {
+            return refuse("is for one sensitivity; `probabilistic` covers several");
+        }
+        if count > 1 && order.get() <= 1.0 {
+            return refuse(
+                "is not certified for several sensitivities at order 1 and below, where the promise is pure",
+            );
+        }
+        Ok(())
+    }
+
+    /// Bounds on the delta of this notion at a scale.
+    pub(crate) fn delta(self, order: Order, sensitivities: &[f64], scale: f64, epsilon: f64) -> Bounds {
+        let shift = |sensitivity: f64| Shift { order, sensitivity, scale };
+        if let [sensitivity] = *sensitivities {
+            return match self {
+                Method::Exact => shift(sensitivity).delta(epsilon),
+                Method::Probabilistic => shift(sensitivity).corollary_9(epsilon),
+                Method::TwoSided => shift(sensitivity).two_sided(epsilon),
+            };
+        }
+        if order.get() <= 1.0 {
+            let alone = sensitivities.iter().map(|&s| shift(s).delta(epsilon).lower()).fold(0.0, f64::max);
+            let most = pure_epsilon(order, sensitivities, scale).upper();
+            return Bounds::new(alone, most_for_pure(most, epsilon).max(alone));
+        }
+        let losses = if self == Method::Exact { Losses::Both } else { Losses::Magnitudes };
+        several::delta(order, sensitivities, scale, epsilon, losses)
+    }
+
+    /// The least scale that is proved for these sensitivities.
+    pub(crate) fn least_scale(
+        self,
+        order: Order,
+        sensitivities: &[f64],
+        epsilon: f64,
+        delta: f64,
+    ) -> Result<f64, MechanismError> {
+        let one = sensitivities.len() == 1;
+        let largest = sensitivities[0];
+        if self == Method::Probabilistic && one {
+            return Ok(corollary_9_scale(order, largest, epsilon, delta));
+        }
+        // Steers the search only. Corollary 9 knows nothing of an epsilon of zero, where delta is about D f(0) / b.
+        let guess = if epsilon > 0.0 && order.get() > 1.0 {
+            corollary_9_scale(order, largest, epsilon, delta).min(largest / delta)
+        } else {
+            largest / (epsilon + delta)
+        };
+        // The sum over several coordinates is known to a relative 1e-10 or so: there is no point in going further.
+        let range = Range::between(1e-140, 1e140).bracket_from(guess.clamp(1e-139, 1e139));
+        let range = if one { range } else { range.to_within(1e-11) };
+        least_at_most(|scale| self.delta(order, sensitivities, scale, epsilon), delta, range)
+            .map_err(|error| MechanismError::not_certified("generalized Gaussian noise", &error))
+    }
+}
+
+/// `b = D / ((x^p + epsilon)^(1/p) - x)` with `Q(1/p, x^p) = delta`: Corollary 9 with the lost power restored (erratum L2).
+///
+/// It increases with `x`, and the upper bound of `x` is taken, so the result is never too small.
+fn corollary_9_scale(order: Order, sensitivity: f64, epsilon: f64, delta: f64) -> f64 {
+    let power = gamma_q_inverse(order.inverse(&Bounds::ONE), Bounds::exact(delta)).upper();
+    let power = Wide::exact(power);
+    let gap = order.root(&(power + Wide::exact(epsilon))) - order.root(&power);
+    (Wide::exact(sensitivity) / gap).bounds().upper()
+}
+
+/// `(sum D_k^p / epsilon)^(1/p)`, rounded up.
+pub(crate) fn pure_scale(order: Order, sensitivities: &[f64], epsilon: f64) -> f64 {
+    let sum = sensitivities.iter().fold(Wide::ZERO, |sum, &d| sum + order.power(&Wide::exact(d)));
+    order.root(&(sum / Wide::exact(epsilon))).bounds().upper()
+}
+
+/// The least epsilon of pure differential privacy for orders of at most 1, `sum (D_k / b)^p`: there `|x + u|^p - |x|^p` is largest at zero. Orders above 1 have none
+/// (Claim 4, whose "for p other than 1" is erratum L1).
+pub(crate) fn pure_epsilon(order: Order, sensitivities: &[f64], scale: f64) -> Bounds {
+    sensitivities.iter().fold(Wide::ZERO, |sum, &d| sum + order.power(&(Wide::exact(d) / Wide::exact(scale)))).bounds()
+}
+
+/// The largest delta that any mechanism of pure privacy `most` can have at `epsilon`: that of binary randomized response,
+/// `(e^most - e^epsilon) / (e^most + 1)`, which all others are post-processings of.
+pub(crate) fn most_for_pure(most: f64, epsilon: f64) -> f64 {
+    if most <= epsilon {
+        return 0.0;
+    }
+    let gap = -(Bounds::exact(epsilon) - Bounds::exact(most)).exp_m1();
+    (gap / (Bounds::ONE + (-Bounds::exact(most)).exp())).upper().min(1.0)
+}
