@@ -100,6 +100,11 @@ impl Mechanism for Clamped {
     fn releaser(&self) -> Result<Box<dyn Releaser>, MechanismError> {
         Ok(Box::new(ReleaseClamped { inner: self.inner.releaser()?, lower: self.lower, upper: self.upper }))
     }
+
+    fn vector_releaser(&self, coordinates: u32) -> Result<Box<dyn Releaser>, MechanismError> {
+        let inner = self.inner.vector_releaser(coordinates)?;
+        Ok(Box::new(ReleaseClamped { inner, lower: self.lower, upper: self.upper }))
+    }
 }
 
 fn from_zero(bounds: Bounds) -> Bounds {
@@ -116,6 +121,10 @@ struct ReleaseClamped {
 impl Releaser for ReleaseClamped {
     fn release(&self, value: f64, random: &mut dyn RandomBits) -> Result<f64, RandomnessError> {
         Ok(self.inner.release(value, random)?.clamp(self.lower, self.upper))
+    }
+
+    fn accepts(&self, value: f64) -> bool {
+        self.inner.accepts(value)
     }
 
     fn spacing(&self) -> f64 {

@@ -3,26 +3,50 @@
 //! What it is: one file a mechanism, from its formula to its certificate. What it never does: accept a scale that no proof covers, or
 //! charge for other noise than it adds.
 
+mod additive;
 mod bounded_query;
 mod clamped;
+mod discrete_gaussian;
+mod discrete_laplace;
+mod exponential;
 mod exponential_continuous;
+mod gaussian;
 mod generalized_gaussian;
 mod guarantee;
 mod inflated;
 mod inflated_error;
+mod laplace;
 mod mechanism;
 mod parameters;
+mod permute_and_flip;
+mod random_scale_laplace;
+mod randomized_response;
+mod sensitivity;
+mod sensitivity_lattice;
 mod sharp;
+mod staircase;
 mod truncated;
 mod truncated_error;
 mod truncated_loss;
 
 pub use bounded_query::BoundedQuery;
 pub use clamped::Clamped;
+pub use discrete_gaussian::DiscreteGaussianMechanism;
+pub use discrete_laplace::DiscreteLaplace;
+pub use exponential::{Exponential, UtilityChange};
 pub use exponential_continuous::{ContinuousExponential, utility_sensitivity};
+pub use gaussian::{GaussianMechanism, GaussianMethod, GaussianProfile};
 pub use generalized_gaussian::{GeneralizedGaussian, Method as GeneralizedGaussianMethod, Order};
 pub use guarantee::{Certificate, Guarantee, Notion};
 pub use inflated::InflatedGeneralizedGaussian;
+pub use laplace::Laplace;
 pub use mechanism::{Errors, Mechanism, Releaser};
 pub use parameters::{Delta, Distance, Epsilon, MechanismError, Scale};
+pub use permute_and_flip::PermuteAndFlip;
+pub use random_scale_laplace::{
+    MOST_COORDINATES, RandomScaleLaplace, independent_epsilon, reused_epsilon, scalar_epsilon, shared_epsilon,
+};
+pub use randomized_response::{FrequencyEstimate, RandomizedResponse};
+pub use sensitivity::{Neighbours, Sensitivity};
+pub use staircase::{Staircase, StaircaseAim};
 pub use truncated::{TruncatedGeneralizedGaussian, TruncatedMethod};

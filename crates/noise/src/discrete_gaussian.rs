@@ -47,7 +47,8 @@ impl DiscreteGaussian {
         let mut m = n;
         loop {
             let term = self.probability(m, like);
-            let log_ratio = like.integer(2 * m as i128 + 1) / double_square.clone();
+            let twice_and_one = like.integer(m as i128).times_power_of_two(1) + like.exactly(1.0);
+            let log_ratio = twice_and_one / double_square.clone();
             let rest = term.clone() / -(-log_ratio).exp_m1();
             let (rest_bound, sum_bound) = (rest.bounds().upper(), sum.bounds().lower());
             // Once everything underflows there is nothing more to learn by going on.
@@ -145,5 +146,23 @@ impl IntegerNoise for DiscreteGaussian {
 
     fn magnitude(&self) -> f64 {
         self.sigma
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use reticent_numerics::Bounds;
+
+    /// Terms that underflow used to leave their quotient, and with it the rest of the sum, unbounded for ever.
+    #[test]
+    fn the_tail_of_a_tiny_sigma_ends() {
+        for sigma in [1e-3, 0.02, 0.026] {
+            let noise = DiscreteGaussian { sigma };
+            let tail = noise.upper_tail(1, &Bounds::ONE);
+            // exp(-1/(2 sigma^2)) is below 1e-300, and the other terms are nothing beside it.
+            assert!(tail.lower() >= 0.0 && tail.upper() < 1e-300, "{sigma}: {tail:?}");
+            assert!(noise.mass(&Bounds::ONE).contains(1.0), "{sigma}");
+        }
     }
 }

@@ -7,10 +7,17 @@
 //! exactness is in `docs/noise.md`; it is short.
 
 mod bernoulli;
+mod choice;
+#[cfg(test)]
+mod cover_oracle;
 mod discrete_gaussian;
 mod discrete_laplace;
+pub mod error;
 mod fill;
+#[cfg(test)]
+mod forced_ambiguity;
 mod gaussian;
+mod gaussian_mixture;
 mod generalized_gaussian;
 mod integer_noise;
 mod integer_part;
@@ -19,6 +26,7 @@ mod lattice;
 mod lazy_uniform;
 mod noise;
 mod parameter;
+pub mod privacy;
 pub mod random_scale;
 pub mod randomness;
 mod sampler;
@@ -27,10 +35,12 @@ mod strips;
 mod truncated;
 
 pub use bernoulli::{Bernoulli, Probability};
+pub use choice::{Weights, choose};
 pub use discrete_gaussian::DiscreteGaussian;
 pub use discrete_laplace::DiscreteLaplace;
 pub use fill::{fill, fill_with_threads};
 pub use gaussian::Gaussian;
+pub use gaussian_mixture::GaussianMixture;
 pub use generalized_gaussian::GeneralizedGaussian;
 pub use integer_noise::{IntegerNoise, Spread};
 pub use laplace::Laplace;
@@ -42,3 +52,8 @@ pub use sampler::{LARGEST_DRAW, Sampler};
 pub use staircase::Staircase;
 pub use strips::Strips;
 pub use truncated::Truncated;
+
+/// The README's example, run as a documentation test.
+#[cfg(doctest)]
+#[doc = include_str!("../../../README.md")]
+struct Readme;
