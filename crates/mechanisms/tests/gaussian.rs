@@ -122,7 +122,8 @@ fn the_classical_forms_are_refused_exactly_where_they_fail() {
     }
 }
 
-/// The definition itself: the integral of `(f(x) - e^epsilon f(x + D))` over the outputs that lose more than `epsilon`, by certified sums over cells.
+/// The definition itself: the integral of `(f(x) - e^epsilon f(x + D))` over the outputs that lose more than
+/// `epsilon`, by certified sums over cells.
 #[test]
 fn the_profile_is_the_hockey_stick_divergence_of_the_density() {
     use reticent_numerics::quadrature::{Integrand, Options, integrate};
@@ -264,4 +265,14 @@ fn epsilon_zero_belongs_to_the_analytic_method_alone() {
     // sigma of 4e299 is computed, and its release refused: no lattice resolves it.
     let hopeless = calibrate(GaussianMethod::Analytic, 0.0, 1e-300, 1.0).unwrap();
     assert!((hopeless.scale() / 3.989_422_804_014_327e299 - 1.0).abs() < 1e-12 && hopeless.releaser().is_err());
+}
+
+#[test]
+fn far_losses_have_vanishing_deltas() {
+    for sigma in [0.5, 1.0, 1e3, 1e9] {
+        for epsilon in [1e3, 5e3, 1e4, 1e6] {
+            let delta = profile(sigma, 1.0).delta(epsilon).unwrap();
+            assert!(delta.upper() < 1e-300, "{sigma} {epsilon}: {delta:?}");
+        }
+    }
 }
