@@ -1,2 +1,122 @@
-//! placeholder
-fn main() {}
+//! The program `reticent`: parse, call, print.
+//!
+//! What it is: the way from a shell to the mechanisms. What it never does: compute a privacy figure of its own, print a part of an answer, or
+//! quote private input.
+//!
+//! Parsing has two steps. [`options`] turns the command line into plain values; [`request`] judges them together. [`registry`] is the only file
+//! that knows all mechanisms.
+
+mod commands;
+mod failure;
+mod input;
+mod numbers;
+mod options;
+mod output;
+mod plot;
+mod progress;
+mod registry;
+mod report;
+mod request;
+mod table;
+
+use clap::{Parser, Subcommand, ValueEnum};
+use output::Output;
+use std::io::Write;
+use std::process::ExitCode;
+
+const EXIT_CODES: &str = "\
+Exit codes:
+  0  done
+  1  a fault, such as a file that cannot be read or an operating system without entropy
+  2  wrong usage, or parameters that no proof covers; the message names what is accepted
+Nothing is written to standard output unless the exit code is 0.";
+
+const CALIBRATE_EXAMPLES: &str = "\
+Examples:
+  reticent calibrate laplace --epsilon 1 --sensitivity 1
+  reticent calibrate gaussian --epsilon 1 --delta 1e-6 --l2 2.5
+  reticent calibrate gaussian --method closed-form-2 --epsilon 1 --delta 1e-6 --sensitivity 1
+  reticent calibrate staircase --epsilon 4 --sensitivity 1 --metric usefulness:0.1
+  reticent calibrate generalized-gaussian --order 3 --epsilon 1 --delta 1e-6 --sensitivity 1 --format json
+
+The scale is sigma for gaussian and discrete-gaussian, and b for all others. `certified` is computed anew from the scale that is
+printed: the true epsilon or delta lies between the two numbers, and the upper one is within the budget.";
+
+const PROFILE_EXAMPLES: &str = "\
+Examples:
+  reticent profile gaussian --sigma 3.73 --epsilon 1
+  reticent profile laplace --scale 2 --sensitivity 1 --epsilon 0.1,0.2,0.5 --format json
+  reticent profile gaussian --sigma 1 --plot profile.svg
+
+A mechanism is (epsilon, delta)-differentially private with the upper number, and not with any delta below the lower one.
+The sensitivity is 1 unless it is given.";
+
+const NOISE_EXAMPLES: &str = "\
+Examples:
+  printf '17\\n25\\n' | reticent noise laplace --epsilon 1 --sensitivity 1
+  reticent noise gaussian --epsilon 1 --delta 1e-6 --l2 2.5 --input sums.csv --column total > private.csv
+  reticent noise discrete-laplace --scale 2 --sensitivity 1 --count 5
+  reticent noise laplace --epsilon 1 --l1 3 --format json < answers.txt > release.json
+
+Every number is a release. With --sensitivity the guarantee is that of one number, and of all together only if each privacy unit
+is in one of them: otherwise the costs add up. With --l1, --l2 or --per-element it is that of all numbers together.
+The guarantee is stated on standard error. All input is checked before anything is written, and no message quotes it.
+With the mechanism's own parameters in place of --epsilon, a promise with an exception is stated at epsilon = 1.
+Input is one number on each line, or a column of a CSV file with a heading; CSV comes out with the column replaced.";
+
+/// Differentially private noise, with a proof of every figure.
+///
+/// Name a mechanism and a budget, and get the least scale that provably keeps the promise, exact noise, and the error to expect.
+#[derive(Debug, Parser)]
+#[command(name = "reticent", version, after_help = EXIT_CODES, subcommand_required = true, arg_required_else_help = true)]
+struct CommandLine {
+    #[command(subcommand)]
+    command: Command,
+    /// How to print the answer
+    #[arg(long, global = true, value_enum, default_value_t = Format::Table)]
+    format: Format,
+}
+
+#[derive(Debug, Subcommand)]
+enum Command {
+    /// List the mechanisms, what they promise and what they take
+    #[command(after_help = EXIT_CODES)]
+    Mechanisms,
+    /// Find the least scale that provably keeps a promise
+    #[command(after_help = CALIBRATE_EXAMPLES)]
+    Calibrate(Box<commands::calibrate::Calibrate>),
+    /// Bound delta at each epsilon, for noise of given parameters
+    #[command(after_help = PROFILE_EXAMPLES)]
+    Profile(Box<commands::profile::Profile>),
+    /// Release numbers with calibrated noise
+    #[command(after_help = NOISE_EXAMPLES)]
+    Noise(Box<commands::noise::Noise>),
+}
+
+/// How an answer is printed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum Format {
+    /// For people: a table, or plain numbers
+    Table,
+    /// For programs: one JSON object on one line
+    Json,
+}
+
+fn main() -> ExitCode {
+    let CommandLine { command, format } = CommandLine::parse();
+    let mut output = Output::new();
+    let result = match command {
+        Command::Mechanisms => commands::mechanisms::run(format, &mut output),
+        Command::Calibrate(arguments) => commands::calibrate::run(*arguments, format, &mut output),
+        Command::Profile(arguments) => commands::profile::run(*arguments, format, &mut output),
+        Command::Noise(arguments) => commands::noise::run(*arguments, format, &mut output),
+    };
+    match result {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(failure) => {
+            // Without standard error the exit code still speaks.
+            let _ = writeln!(std::io::stderr(), "error: {failure}");
+            failure.exit_code()
+        }
+    }
+}

@@ -51,6 +51,20 @@ pub trait Mechanism: Debug + Send + Sync {
     /// # Errors
     /// If the noise cannot be made, or the mechanism does not release numbers.
     fn releaser(&self) -> Result<Box<dyn Releaser>, MechanismError>;
+
+    /// What releases each of several numbers under one promise for all of them, whose sensitivity is that of the whole vector.
+    ///
+    /// Rounding each coordinate to the lattice can add to the sensitivity. Mechanisms that make up for it in the noise they release do so here; all
+    /// others were made for a number of coordinates, and give their [`Mechanism::releaser`].
+    ///
+    /// # Errors
+    /// As there, or if there are no coordinates.
+    fn vector_releaser(&self, coordinates: u32) -> Result<Box<dyn Releaser>, MechanismError> {
+        if coordinates == 0 {
+            return Err(MechanismError::Parameter { name: "coordinates", value: 0.0, accepted: "at least 1" });
+        }
+        self.releaser()
+    }
 }
 
 /// Bounds on the usual measures of error of one released number.
@@ -73,6 +87,12 @@ pub trait Releaser: Debug + Send + Sync {
     /// # Errors
     /// If random bits cannot be had. Nothing is released then.
     fn release(&self, value: f64, random: &mut dyn RandomBits) -> Result<f64, RandomnessError>;
+
+    /// Whether a value is one that this can release as it is meant. Data are checked with it before anything is released; a value that is
+    /// released all the same gets the noise of a valid one, so that no output tells of it.
+    fn accepts(&self, value: f64) -> bool {
+        !value.is_nan()
+    }
 
     /// The spacing of the lattice that released values lie on.
     fn spacing(&self) -> f64;

@@ -9,6 +9,11 @@ use std::cmp::Ordering;
 pub trait Probability {
     /// An enclosure of the number at the precision of `like`. It gets narrower as the precision grows, without limit.
     fn enclose<E: Enclosure>(&self, like: &E) -> E;
+
+    /// The same between two `f64`; overridden where a faster or sharper way exists.
+    fn bounds(&self) -> Bounds {
+        self.enclose(&Bounds::ONE)
+    }
 }
 
 /// A coin that shows heads with exactly the probability `P`.
@@ -25,7 +30,7 @@ pub struct Bernoulli<P> {
 impl<P: Probability> Bernoulli<P> {
     /// A coin of the given probability.
     pub fn new(probability: P) -> Self {
-        let bounds = probability.enclose(&Bounds::ONE);
+        let bounds = probability.bounds();
         Bernoulli { probability, bounds }
     }
 

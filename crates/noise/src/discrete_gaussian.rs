@@ -147,3 +147,21 @@ impl IntegerNoise for DiscreteGaussian {
         self.sigma
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use reticent_numerics::Bounds;
+
+    /// Terms that underflow used to leave their quotient, and with it the rest of the sum, unbounded for ever.
+    #[test]
+    fn the_tail_of_a_tiny_sigma_ends() {
+        for sigma in [1e-3, 0.02, 0.026] {
+            let noise = DiscreteGaussian { sigma };
+            let tail = noise.upper_tail(1, &Bounds::ONE);
+            // exp(-1/(2 sigma^2)) is below 1e-300, and the other terms are nothing beside it.
+            assert!(tail.lower() >= 0.0 && tail.upper() < 1e-300, "{sigma}: {tail:?}");
+            assert!(noise.mass(&Bounds::ONE).contains(1.0), "{sigma}");
+        }
+    }
+}

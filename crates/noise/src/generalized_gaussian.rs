@@ -81,14 +81,13 @@ impl Noise for GeneralizedGaussian {
     fn tail_bounds(&self, x: Bounds) -> Bounds {
         let inverse = self.inverse_order(&x);
         let power = self.power(&x);
-        // Q decreases; beyond the range of f64 its upper bound at the near end is all there is to know.
-        let near = gamma_q(inverse, Bounds::exact(power.lower().min(NEGLIGIBLE_BEYOND)));
-        let far = if power.upper() > NEGLIGIBLE_BEYOND {
-            Bounds::ZERO
+        let upper_tail = if power.upper() <= NEGLIGIBLE_BEYOND {
+            gamma_q(inverse, power)
         } else {
-            gamma_q(inverse, Bounds::exact(power.upper()))
+            // Q decreases; beyond the range of f64 its bound at the near end is all there is to know.
+            gamma_q(inverse, Bounds::exact(power.lower().min(NEGLIGIBLE_BEYOND))).hull(Bounds::ZERO)
         };
-        near.hull(far) * self.mass(&x).times_power_of_two(-1)
+        upper_tail * self.mass(&x).times_power_of_two(-1)
     }
 
     fn magnitude(&self) -> f64 {

@@ -64,13 +64,13 @@ impl Lattice {
 
     pub(crate) fn require_fit(&self, magnitude: f64) -> Result<(), NoiseError> {
         let relative = self.exponent - exponent_above(magnitude);
-        if (-44..=60).contains(&relative) {
+        if (-60..=60).contains(&relative) {
             Ok(())
         } else {
             Err(NoiseError::Parameter {
                 name: "lattice spacing",
                 value: self.spacing(),
-                accepted: "from 2^-44 to 2^60 times the size of the noise",
+                accepted: "from 2^-60 to 2^60 times the size of the noise",
             })
         }
     }

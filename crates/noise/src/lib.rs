@@ -8,10 +8,16 @@
 
 mod bernoulli;
 mod choice;
+#[cfg(test)]
+mod cover_oracle;
 mod discrete_gaussian;
 mod discrete_laplace;
+pub mod error;
 mod fill;
+#[cfg(test)]
+mod forced_ambiguity;
 mod gaussian;
+mod gaussian_mixture;
 mod generalized_gaussian;
 mod integer_noise;
 mod integer_part;
@@ -20,6 +26,7 @@ mod lattice;
 mod lazy_uniform;
 mod noise;
 mod parameter;
+pub mod privacy;
 pub mod random_scale;
 pub mod randomness;
 mod sampler;
@@ -33,6 +40,7 @@ pub use discrete_gaussian::DiscreteGaussian;
 pub use discrete_laplace::DiscreteLaplace;
 pub use fill::{fill, fill_with_threads};
 pub use gaussian::Gaussian;
+pub use gaussian_mixture::GaussianMixture;
 pub use generalized_gaussian::GeneralizedGaussian;
 pub use integer_noise::{IntegerNoise, Spread};
 pub use laplace::Laplace;

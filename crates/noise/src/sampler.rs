@@ -32,6 +32,9 @@ use std::sync::Arc;
 /// Where a draw saturates: see [`Sampler::draw`].
 pub const LARGEST_DRAW: i128 = 1 << 126;
 
+/// The bits of the height once a second word has been drawn.
+const LONG_HEIGHT_BITS: usize = (HEIGHT_BITS + POSITION_BITS) as usize;
+
 /// The bits of the first comparison at higher precision.
 const FIRST_PRECISION: u32 = 128;
 
@@ -52,8 +55,8 @@ impl<N: Noise> Sampler<N> {
     /// A sampler of `scale * X` on `lattice`.
     ///
     /// # Errors
-    /// If the scale is not a number from 1e-150 to 1e150, or the lattice is finer than `2^-44` or coarser than
-    /// `2^60` times the magnitude of the noise.
+    /// If the scale is not a number from 1e-150 to 1e150, or the lattice is finer than `2^-60` or coarser than
+    /// `2^60` times the magnitude of the noise. (Below `2^-44` most draws take a second word and a few times as long.)
     pub fn new(noise: N, scale: f64, lattice: Lattice) -> Result<Self, NoiseError> {
         positive("scale", scale)?;
         let strips = noise.strips()?;
@@ -82,6 +85,11 @@ impl<N: Noise> Sampler<N> {
     /// The share of tries that give a draw.
     pub fn acceptance(&self) -> f64 {
         self.strips.acceptance(&self.noise)
+    }
+
+    #[cfg(test)]
+    pub(crate) fn strips(&self) -> &Strips {
+        &self.strips
     }
 
     /// One draw, in lattice steps: `round(scale * X / spacing)`.
@@ -130,76 +138,83 @@ impl<N: Noise> Sampler<N> {
         let mut point = first;
         let mut level = 0;
         loop {
-            if point.column == COLUMNS - 1 {
-                level += 1;
-                if level == self.strips.levels() {
-                    if let Some(steps) = self.draw_tail(LazyUniform::unknown(), random)? {
-                        return Ok(point.signed(steps));
-                    }
-                    level = 0;
-                }
-            } else {
+            let steps = if point.column < COLUMNS - 1 {
                 let strip = *self.strips.strip(level, point.column);
-                let mut position = LazyUniform::from_prefix(point.position, POSITION_BITS as usize);
-                if !strip.is_empty() && self.lies_under_density(&strip, level, &point, &mut position, random)? {
-                    let steps = match self.round_at_once(&strip, point.position) {
-                        Some(steps) => u128::from(steps),
-                        None => self.round(&strip, position, random)?,
-                    };
-                    return Ok(point.signed(steps));
-                }
+                let steps = if strip.is_empty() { None } else { self.draw_in_strip(&strip, level, &point, random)? };
                 level = 0;
+                steps
+            } else if level + 1 < self.strips.levels() {
+                level += 1;
+                None
+            } else {
+                level = 0;
+                self.draw_tail(LazyUniform::unknown(), random)?
+            };
+            if let Some(steps) = steps {
+                return Ok(point.signed(steps));
             }
             point = Point::from_word(random.next_u64()?);
         }
     }
 
-    /// Whether the point lies under the density: `height * area < density(x) * width`, for the real
-    /// numbers `height` and `x` of which `point` has the first bits.
-    fn lies_under_density<R: RandomBits + ?Sized>(
+    /// The lattice point of a point in a strip, if it lies under the density.
+    fn draw_in_strip<R: RandomBits + ?Sized>(
         &self,
         strip: &Strip,
         level: usize,
         point: &Point,
-        position: &mut LazyUniform,
         random: &mut R,
-    ) -> Result<bool, RandomnessError> {
-        if point.height < u64::from(strip.accept) {
-            return Ok(true);
-        }
-        // The height's first 64 bits.
+    ) -> Result<Option<u128>, RandomnessError> {
+        // One more word completes the position to 64 bits and the height to 55.
         let more = random.next_u64()?;
-        let height = point.height << (64 - HEIGHT_BITS) | more >> HEIGHT_BITS;
+        let position = point.position << (64 - POSITION_BITS) | more >> POSITION_BITS;
+        let height = point.height << POSITION_BITS | more & ((1 << POSITION_BITS) - 1);
+        match self.lies_under_density(strip, level, height, position) {
+            Some(false) => Ok(None),
+            Some(true) => match self.round_soon(strip, position) {
+                Some(steps) => Ok(Some(steps)),
+                None => self.round(strip, LazyUniform::from_prefix(position, 64), random).map(Some),
+            },
+            None => {
+                let mut position = LazyUniform::from_prefix(position, 64);
+                let height = LazyUniform::from_prefix(height, LONG_HEIGHT_BITS);
+                if self.decide_density(strip, level, height, &mut position, random)? {
+                    self.round(strip, position, random).map(Some)
+                } else {
+                    Ok(None)
+                }
+            }
+        }
+    }
+
+    /// Whether the point lies under the density: `height * area < density(x) * width`, for the real numbers `height` and `x` that begin
+    /// with the given 55 and 64 bits; `None` if that is not enough to tell.
+    fn lies_under_density(&self, strip: &Strip, level: usize, height: u64, position: u64) -> Option<bool> {
+        if height < u64::from(strip.accept) << POSITION_BITS {
+            return Some(true);
+        }
         let unit = self.strips.unit() + strip.exponent as i32;
-        let area = self.strips.area_at(level);
-        let height_bounds = between_integers(height, height.checked_add(1)).times_power_of_two(-64);
-        let level_of = |x: Bounds| {
-            self.noise.density_bounds(x) * between_integers(strip.width, Some(strip.width)).times_power_of_two(unit)
-                / Bounds::exact(area)
-        };
-        let (low, slack) = strip.position(point.position);
-        let x = between_integers(low, Some(low + slack)).times_power_of_two(unit);
-        // The density does not increase: its least value is at the far end.
-        if height_bounds.upper() < level_of(Bounds::exact(x.upper())).lower() {
-            return Ok(true);
-        }
-        if height_bounds.lower() > level_of(Bounds::exact(x.lower())).upper() {
-            return Ok(false);
-        }
-        let mut height = LazyUniform::from_prefix(height, 64);
-        self.decide_density(strip, area, &mut height, position, random)
+        let width = between_integers(strip.width, strip.width).times_power_of_two(unit);
+        let height_of_strip = Bounds::exact(self.strips.area_at(level)) / width;
+        let height =
+            between_integers(height, height + 1).times_power_of_two(-(LONG_HEIGHT_BITS as i32)) * height_of_strip;
+        let low = strip.start + ((u128::from(strip.width) * u128::from(position)) >> 64) as u64;
+        let x = between_integers(low, low + 2).times_power_of_two(unit);
+        let density = self.noise.density_bounds(x);
+        height.compare(&density).map(Ordering::is_lt)
     }
 
     /// The comparison of [`Sampler::lies_under_density`] at growing precision.
     fn decide_density<R: RandomBits + ?Sized>(
         &self,
         strip: &Strip,
-        area: f64,
-        height: &mut LazyUniform,
+        level: usize,
+        mut height: LazyUniform,
         position: &mut LazyUniform,
         random: &mut R,
     ) -> Result<bool, RandomnessError> {
         let unit = self.strips.unit() + strip.exponent as i32;
+        let area = self.strips.area_at(level);
         let mut precision = FIRST_PRECISION;
         loop {
             height.know(precision as usize, random)?;
@@ -220,6 +235,23 @@ impl<N: Noise> Sampler<N> {
             }
             precision *= 2;
         }
+    }
+
+    /// [`Sampler::round_at_once`] for a position of 64 bits.
+    ///
+    /// With `Z = start * 2^64 + width * position` the position is in `[Z, Z + width) / 2^64` units, and
+    /// `floor(Z * mantissa / 2^64)` is within `width + 2` of what it may be.
+    fn round_soon(&self, strip: &Strip, position: u64) -> Option<u128> {
+        let shift = (self.shift - strip.exponent as i32).min(127);
+        if shift < 1 {
+            return None;
+        }
+        let z = (u128::from(strip.start) << 64) + u128::from(strip.width) * u128::from(position);
+        let (high, low) = (z >> 64, z & u128::from(u64::MAX));
+        let mantissa = u128::from(self.mantissa);
+        let steps_and_rest = high * mantissa + ((low * mantissa) >> 64) + (1 << (shift - 1));
+        let rest = steps_and_rest & ((1 << shift) - 1);
+        (rest + u128::from(strip.width) + 2 < 1 << shift).then_some(steps_and_rest >> shift)
     }
 
     /// The lattice point nearest to a position, drawing bits of it until it is certain.
@@ -370,7 +402,7 @@ impl Strip {
     /// `z` and `slack` such that `start + width * (position + [0, 1)) / 2^POSITION_BITS` lies in `[z, z + slack)`.
     #[inline(always)]
     fn position(&self, position: u64) -> (u64, u64) {
-        let z = self.start + (u128::from(self.width) * u128::from(position) >> POSITION_BITS) as u64;
+        let z = self.start + ((u128::from(self.width) * u128::from(position)) >> POSITION_BITS) as u64;
         // The fraction that the shift dropped, and the width of the cell.
         (z, (self.width >> POSITION_BITS) + 2)
     }
@@ -383,11 +415,11 @@ fn nearest(number: UBig, shift: i32) -> u128 {
     if rounded.bit_len() > 126 { LARGEST_DRAW as u128 } else { u128::try_from(rounded).unwrap_or(LARGEST_DRAW as u128) }
 }
 
-/// The interval between two integers, as `f64` rounded outward; no upper one stands for `2^64`.
-fn between_integers(low: u64, high: Option<u64>) -> Bounds {
+/// The interval between two integers, as `f64` rounded outward.
+fn between_integers(low: u64, high: u64) -> Bounds {
     let down = |n: u64| if n >> 53 == 0 { n as f64 } else { (n as f64).next_down() };
     let up = |n: u64| if n >> 53 == 0 { n as f64 } else { (n as f64).next_up() };
-    Bounds::new(down(low), high.map_or(18_446_744_073_709_551_616.0, up))
+    Bounds::new(down(low), up(high))
 }
 
 /// A positive `f64` as an integer times a power of two.

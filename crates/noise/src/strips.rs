@@ -217,7 +217,8 @@ fn cover<N: Noise>(noise: &N, unit: i32, start: u128, area: f64, tail_share: f64
         let width = end - edge;
         let density_at_end = noise.density_bounds(position(end));
         // Everything in the strip that is lower than f(end) / height = f(end) * width / area.
-        let sure = div_down(mul_down(density_at_end.lower(), mul_down(width as f64, unit_size)), area);
+        let width_below = position(width).lower();
+        let sure = div_down(mul_down(density_at_end.lower(), width_below), area);
         columns.push(Strip {
             start: (edge >> exponent) as u64,
             width: (width >> exponent) as u64,

@@ -3,9 +3,10 @@
 use crate::NoiseError;
 use crate::bernoulli::{Bernoulli, Probability};
 use crate::noise::Noise;
-use crate::randomness::{RandomBits, RandomnessError};
+use crate::randomness::{Provenance, RandomBits, RandomnessError};
 use crate::sampler::Sampler;
-use reticent_numerics::Enclosure;
+use reticent_numerics::{Bounds, Enclosure};
+use zeroize::Zeroizing;
 
 /// Releases `value + noise`, given that it lies between two public lattice points.
 ///
@@ -18,8 +19,10 @@ use reticent_numerics::Enclosure;
 /// # Method
 /// Drawing until the sum falls inside would be right but slow for a value near a bound, and time would tell where the value is. So each
 /// try is also subject to a coin that succeeds with probability `Z_min / Z(value)`, `Z_min` being the least `Z`, attained at the
-/// bounds. A try then succeeds with probability `Z_min` whatever the value: neither the number of tries nor the
-/// number of random bits depends on it (but for comparisons that 64 bits leave open, about once in `2^40`). Two ways to
+/// bounds. A try then succeeds with probability `Z_min` whatever the value: the number of tries does not depend on it. The number of random
+/// bits does not either, because a try takes a fixed number of words for its noise, however many the draw needs: a draw that
+/// falls far out needs more, and whether such a draw may succeed depends on the value. (Except that about once in `2^26` or less a comparison is open after 64
+/// bits, and that less often still a draw needs more words than [`NOISE_WORDS`].) Two ways to
 /// make a try are offered by arithmetic, the public parameters decide which is quicker: noise from the whole line that must fall inside, or a uniform
 /// point of the range that must pass a coin of probability `C(y - value) / C(0)`.
 ///
@@ -30,6 +33,8 @@ pub struct Truncated<N> {
     lower: i128,
     upper: i128,
     from_the_line: bool,
+    /// `c Z_min`.
+    least_inside: Bounds,
 }
 
 /// The widest range, in steps.
@@ -45,11 +50,12 @@ impl<N: Noise> Truncated<N> {
             let accepted = "above the lower bound, both within 2^100 lattice steps of zero";
             return Err(NoiseError::Parameter { name: "upper bound", value: sampler.lattice().value(upper), accepted });
         }
-        let mut truncated = Truncated { sampler, lower, upper, from_the_line: true };
+        let mut truncated = Truncated { sampler, lower, upper, from_the_line: true, least_inside: Bounds::ZERO };
+        truncated.least_inside = truncated.inside_bounds(lower);
         // A try succeeds with probability Z_min from the line, and Z_min / (cells * C(0)) from the range.
         let cells = (upper - lower + 1) as f64;
-        let line = truncated.mass_of_line().estimate();
-        truncated.from_the_line = line <= cells * truncated.cell(0, &reticent_numerics::Bounds::ONE).estimate();
+        let line = truncated.sampler.noise().mass(&Bounds::ONE).estimate();
+        truncated.from_the_line = line <= cells * truncated.cell_bounds(0).estimate();
         Ok(truncated)
     }
 
@@ -63,10 +69,6 @@ impl<N: Noise> Truncated<N> {
         self.upper
     }
 
-    fn mass_of_line(&self) -> reticent_numerics::Bounds {
-        self.sampler.noise().mass(&reticent_numerics::Bounds::ONE)
-    }
-
     /// One release of a value in steps; a value outside the bounds is moved to the nearer one first.
     ///
     /// # Errors
@@ -76,7 +78,8 @@ impl<N: Noise> Truncated<N> {
         let balance = Bernoulli::new(Balance { truncated: self, value });
         loop {
             let (output, inside) = if self.from_the_line {
-                let output = value + self.sampler.draw(random)?;
+                let mut allotment = Allotment::of(&mut *random)?;
+                let output = value + self.sampler.draw(&mut allotment)?;
                 (output, self.lower <= output && output <= self.upper)
             } else {
                 let output = self.lower + uniform_below((self.upper - self.lower + 1) as u128, random)? as i128;
@@ -91,11 +94,15 @@ impl<N: Noise> Truncated<N> {
         }
     }
 
+    /// `(steps + 1/2) s`, the boundary between a cell and the next.
+    fn boundary<E: Enclosure>(&self, steps: u128, like: &E) -> E {
+        let boundary = like.integer(steps as i128) + like.exactly(0.5);
+        boundary.times_power_of_two(self.sampler.lattice().exponent()) / like.exactly(self.sampler.scale())
+    }
+
     /// `c P[X > (steps + 1/2) s]`.
     fn tail_above<E: Enclosure>(&self, steps: u128, like: &E) -> E {
-        let boundary =
-            (like.integer(steps as i128) + like.exactly(0.5)).times_power_of_two(self.sampler.lattice().exponent());
-        self.sampler.noise().tail(&(boundary / like.exactly(self.sampler.scale())))
+        self.sampler.noise().tail(&self.boundary(steps, like))
     }
 
     /// `c C(steps)`.
@@ -107,11 +114,80 @@ impl<N: Noise> Truncated<N> {
         }
     }
 
+    /// `c C(steps)` between two `f64`, narrow on every lattice.
+    ///
+    /// The difference of the tails at the cell's ends loses about `2^-52 / s` of the cell to cancellation; the least and the greatest density of the cell,
+    /// times its width, are about `s` apart. The first is used on coarse lattices and the second on fine ones, where each leaves
+    /// at most about `2^-26` open. It matters: a comparison that is left open takes more words, and how often depends on the value.
+    fn cell_bounds(&self, steps: u128) -> Bounds {
+        let noise = self.sampler.noise();
+        let far = self.boundary(steps, &Bounds::ONE);
+        let near = steps.checked_sub(1).map(|fewer| self.boundary(fewer, &Bounds::ONE));
+        let step = self.step_bounds();
+        if step.lower() > noise.magnitude() * 2f64.powi(-26) {
+            let above = noise.tail_bounds(far);
+            return match near {
+                Some(near) => noise.tail_bounds(near) - above,
+                None => noise.mass(&Bounds::ONE) - above.times_power_of_two(1),
+            };
+        }
+        let nearest = near.unwrap_or(Bounds::ZERO).lower();
+        let densities =
+            noise.density_bounds(Bounds::exact(nearest)).hull(noise.density_bounds(Bounds::exact(far.upper())));
+        densities * step
+    }
+
+    /// `s`.
+    fn step_bounds(&self) -> Bounds {
+        Bounds::exact(self.sampler.lattice().spacing()) / Bounds::exact(self.sampler.scale())
+    }
+
+    /// [`Truncated::inside`] between two `f64`.
+    fn inside_bounds(&self, value: i128) -> Bounds {
+        let tail = |steps: i128| self.sampler.noise().tail_bounds(self.boundary(steps as u128, &Bounds::ONE));
+        self.sampler.noise().mass(&Bounds::ONE) - tail(self.upper - value) - tail(value - self.lower)
+    }
+
     /// `c Z(value)`: everything but the two tails.
     fn inside<E: Enclosure>(&self, value: i128, like: &E) -> E {
         let above = self.tail_above((self.upper - value) as u128, like);
         let below = self.tail_above((value - self.lower) as u128, like);
         self.sampler.noise().mass(like) - above - below
+    }
+}
+
+/// The words that a try takes for its noise. A draw takes one, two for each rejection before it (a few of a hundred), and a few
+/// beyond the table.
+const NOISE_WORDS: usize = 32;
+
+/// [`NOISE_WORDS`] words taken at once, and further ones should they not be enough.
+struct Allotment<'a, R: ?Sized> {
+    words: Zeroizing<[u64; NOISE_WORDS]>,
+    used: usize,
+    further: &'a mut R,
+}
+
+impl<'a, R: RandomBits + ?Sized> Allotment<'a, R> {
+    fn of(random: &'a mut R) -> Result<Self, RandomnessError> {
+        let mut words = Zeroizing::new([0; NOISE_WORDS]);
+        random.fill(&mut *words)?;
+        Ok(Allotment { words, used: 0, further: random })
+    }
+}
+
+impl<R: RandomBits + ?Sized> RandomBits for Allotment<'_, R> {
+    fn next_u64(&mut self) -> Result<u64, RandomnessError> {
+        match self.words.get(self.used) {
+            Some(&word) => {
+                self.used += 1;
+                Ok(word)
+            }
+            None => self.further.next_u64(),
+        }
+    }
+
+    fn provenance(&self) -> Provenance {
+        self.further.provenance()
     }
 }
 
@@ -125,6 +201,10 @@ impl<N: Noise> Probability for Balance<'_, N> {
     fn enclose<E: Enclosure>(&self, like: &E) -> E {
         self.truncated.inside(self.truncated.lower, like) / self.truncated.inside(self.value, like)
     }
+
+    fn bounds(&self) -> Bounds {
+        self.truncated.least_inside / self.truncated.inside_bounds(self.value)
+    }
 }
 
 /// `C(steps) / C(0)`.
@@ -136,6 +216,10 @@ struct CellRatio<'a, N> {
 impl<N: Noise> Probability for CellRatio<'_, N> {
     fn enclose<E: Enclosure>(&self, like: &E) -> E {
         self.truncated.cell(self.steps, like) / self.truncated.cell(0, like)
+    }
+
+    fn bounds(&self) -> Bounds {
+        self.truncated.cell_bounds(self.steps) / self.truncated.cell_bounds(0)
     }
 }
 

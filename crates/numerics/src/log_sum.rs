@@ -102,7 +102,7 @@ pub fn ln_sum_exp(terms: impl IntoIterator<Item = Bounds>) -> Bounds {
 /// another relative `2^-50`, and counts for less by a factor `exp(-600)` with each further move.
 ///
 /// ```
-/// use reticent_numerics::{LogSum, exact_log};
+/// use reticent_numerics::log_sum::{LogSum, exact_log};
 ///
 /// let mut sum = LogSum::new();
 /// for _ in 0..1000 {

@@ -3,8 +3,9 @@
 use super::moments::{product, scaled_powers};
 use crate::NoiseError;
 use crate::parameter::{positive, require};
-use reticent_numerics::Enclosure;
 use reticent_numerics::error_function::normal_tail;
+use reticent_numerics::normal;
+use reticent_numerics::{Bounds, Enclosure};
 
 /// `T` normal with mean `mu` and standard deviation `sigma`, given that it lies in `[lower, upper]`.
 ///
@@ -22,6 +23,8 @@ pub struct TruncatedGaussianScale {
     sigma: f64,
     lower: f64,
     upper: f64,
+    /// `N(0)`.
+    normaliser: Bounds,
 }
 
 impl TruncatedGaussianScale {
@@ -37,7 +40,10 @@ impl TruncatedGaussianScale {
         require(lower >= 0.0 && lower < upper, "lower", lower, "at least 0 and below `upper`")?;
         let near = lower - mu <= 30.0 * sigma && mu - upper <= 30.0 * sigma;
         require(near, "mu", mu, "within 30 standard deviations of the interval")?;
-        Ok(TruncatedGaussianScale { mu, sigma, lower, upper })
+        let mut family = TruncatedGaussianScale { mu, sigma, lower, upper, normaliser: Bounds::ZERO };
+        family.normaliser = family.integrals(&Bounds::ZERO, &NormalFunctions::fast()).0;
+        require(family.normaliser.lower() > 0.0, "upper", upper, "far enough above `lower`")?;
+        Ok(family)
     }
 
     /// The mean before the cut.
@@ -73,7 +79,7 @@ impl TruncatedGaussianScale {
         } else {
             self.rising_moments(order, x, &centre)
         };
-        let inverse_mass = x.exactly(1.0) / self.unnormalised(&x.exactly(0.0));
+        let inverse_mass = x.exactly(1.0) / self.normaliser(x);
         product(&scaled_powers(order, &x.exactly(self.lower), inverse_mass), &above_lower)
     }
 
@@ -86,7 +92,7 @@ impl TruncatedGaussianScale {
         let variance = sigma.clone() * sigma.clone();
         let width = x.exactly(self.upper) - x.exactly(self.lower);
         let mut at_upper = sigma.clone() * self.density_at(self.upper, x);
-        let mut moments = vec![self.unnormalised(x)];
+        let mut moments = vec![self.integrals(x, &NormalFunctions::any_precision()).0];
         for j in 1..=order {
             let before = if j == 1 {
                 sigma.clone() * self.density_at(self.lower, x)
@@ -167,53 +173,101 @@ impl TruncatedGaussianScale {
         (-exponent).exp() / x.pi().times_power_of_two(1).sqrt()
     }
 
-    /// `N(x)`, in whichever of three forms does not overflow.
-    fn unnormalised<E: Enclosure>(&self, x: &E) -> E {
+    /// `N(x)` and `N(0) E[T exp(-x T)]`, in whichever of three forms neither overflows nor cancels.
+    ///
+    /// With `e_l` and `e_u` the [densities](Self::density_at) at the ends, `m` Mills' ratio and `r(z) = 1 - z m(z)`: where `A >= 1`,
+    /// `N = e_l m(A) - e_u m(B)`, and because `mu - sigma^2 x` is `lower - sigma A` as well as `upper - sigma B`, the second integral is
+    /// `e_l (lower m(A) + sigma r(A)) - e_u (upper m(B) + sigma r(B))`. Where `B <= -1` the same holds mirrored, with `-A`, `-B` and `-sigma`.
+    fn integrals<E: Enclosure>(&self, x: &E, normal: &NormalFunctions<E>) -> (E, E) {
         let a = self.standardised(self.lower, x);
         let b = self.standardised(self.upper, x);
+        let sigma = x.exactly(self.sigma);
+        let at_end = |end: f64, z: E, sigma: E| {
+            let (mills, rest) = mills_ratio(&z, normal);
+            let density = self.density_at(end, x);
+            (density.clone() * mills.clone(), density * (x.exactly(end) * mills + sigma * rest))
+        };
         if a.bounds().lower() >= 1.0 {
-            return self.density_at(self.lower, x) * mills_ratio(&a) - self.density_at(self.upper, x) * mills_ratio(&b);
+            let (low, high) = (at_end(self.lower, a, sigma.clone()), at_end(self.upper, b, sigma));
+            return (low.0 - high.0, low.1 - high.1);
         }
         if b.bounds().upper() <= -1.0 {
-            return self.density_at(self.upper, x) * mills_ratio(&-b)
-                - self.density_at(self.lower, x) * mills_ratio(&-a);
+            let (low, high) = (at_end(self.lower, -a, -sigma.clone()), at_end(self.upper, -b, -sigma));
+            return (high.0 - low.0, high.1 - low.1);
         }
-        let sigma_x = x.exactly(self.sigma) * x.clone();
-        let exponent = (sigma_x.clone() * sigma_x).times_power_of_two(-1) - x.exactly(self.mu) * x.clone();
-        exponent.exp() * (normal_tail(&a) - normal_tail(&b))
+        let sigma_x = sigma.clone() * x.clone();
+        let exponent = (sigma_x.clone() * sigma_x.clone()).times_power_of_two(-1) - x.exactly(self.mu) * x.clone();
+        let mass = exponent.exp() * ((normal.tail)(&a) - (normal.tail)(&b));
+        let centre = x.exactly(self.mu) - sigma.clone() * sigma_x;
+        let ends = self.density_at(self.lower, x) - self.density_at(self.upper, x);
+        (mass.clone(), centre * mass + sigma * ends)
+    }
+
+    fn normaliser<E: Enclosure>(&self, like: &E) -> E {
+        self.integrals(&like.exactly(0.0), &NormalFunctions::any_precision()).0
     }
 
     pub(super) fn transform<E: Enclosure>(&self, x: &E) -> E {
-        self.unnormalised(x) / self.unnormalised(&x.exactly(0.0))
+        self.integrals(x, &NormalFunctions::any_precision()).0 / self.normaliser(x)
     }
 
     pub(super) fn tilted_mean<E: Enclosure>(&self, x: &E) -> E {
-        let sigma = x.exactly(self.sigma);
-        let centre = x.exactly(self.mu) - sigma.clone() * sigma.clone() * x.clone();
-        let ends = self.density_at(self.lower, x) - self.density_at(self.upper, x);
-        (centre * self.unnormalised(x) + sigma * ends) / self.unnormalised(&x.exactly(0.0))
+        self.integrals(x, &NormalFunctions::any_precision()).1 / self.normaliser(x)
+    }
+
+    /// [`TruncatedGaussianScale::tilted_mean`] by the fast functions of `f64`.
+    pub(super) fn tilted_mean_bounds(&self, x: Bounds) -> Bounds {
+        self.integrals(&x, &NormalFunctions::fast()).1 / self.normaliser
     }
 }
 
-/// `Q(z) / phi(z)` for `z >= 1`, also where both underflow.
+/// The upper tail of the normal distribution, and Mills' ratio from 1 to 6.
+struct NormalFunctions<E> {
+    tail: fn(&E) -> E,
+    mills_ratio: fn(&E) -> E,
+}
+
+impl<E: Enclosure> NormalFunctions<E> {
+    fn any_precision() -> Self {
+        NormalFunctions {
+            tail: normal_tail,
+            mills_ratio: |z| {
+                let density =
+                    (-(z.clone() * z.clone()).times_power_of_two(-1)).exp() / z.pi().times_power_of_two(1).sqrt();
+                normal_tail(z) / density
+            },
+        }
+    }
+}
+
+impl NormalFunctions<Bounds> {
+    fn fast() -> Self {
+        NormalFunctions { tail: |z| normal::normal_sf(*z), mills_ratio: |z| normal::mills_ratio(*z) }
+    }
+}
+
+/// Mills' ratio `m(z) = Q(z) / phi(z)` and `1 - z m(z)`, for `z >= 1`, also where `Q` and `phi` underflow.
 ///
-/// Far out by the continued fraction `1/(z + 1/(z + 2/(z + 3/(z + ...))))`, whose successive convergents lie on either side of the value
-/// because all its coefficients are positive (Abramowitz and Stegun, 26.2.14). Stopping after `n` levels leaves a relative error of
-/// about `exp(-z sqrt(8 n))`; the bracket itself is taken from the convergents and does not rely on that.
-fn mills_ratio<E: Enclosure>(z: &E) -> E {
+/// Far out by the continued fraction `m = 1/(z + K)`, `K = 1/(z + 2/(z + 3/(z + ...)))`, whose successive convergents lie on either side of the
+/// value because all its coefficients are positive (Abramowitz and Stegun, 26.2.14); then `1 - z m = K m`. Stopping after `n` levels leaves a
+/// relative error of about `exp(-z sqrt(8 n))`; the bracket itself is taken from the convergents and does not rely on that.
+fn mills_ratio<E: Enclosure>(z: &E, normal: &NormalFunctions<E>) -> (E, E) {
+    let one = z.exactly(1.0);
     let least = z.bounds().lower();
     if least < 6.0 {
-        let density = (-(z.clone() * z.clone()).times_power_of_two(-1)).exp() / z.pi().times_power_of_two(1).sqrt();
-        return normal_tail(z) / density;
+        let ratio = (normal.mills_ratio)(z);
+        return (ratio.clone(), one - z.clone() * ratio);
     }
     let wanted = f64::from(z.precision()) * std::f64::consts::LN_2 + 5.0;
     let levels = ((wanted * wanted / (8.0 * least * least)).ceil() + 8.0).min(1e5) as u32;
     let convergent = |levels: u32| {
         let mut value = z.clone();
-        for level in (1..=levels).rev() {
+        for level in (2..=levels).rev() {
             value = z.clone() + z.exactly(f64::from(level)) / value;
         }
-        z.exactly(1.0) / value
+        one.clone() / value
     };
-    convergent(levels).hull(convergent(levels + 1))
+    let k = convergent(levels).hull(convergent(levels + 1));
+    let ratio = one.clone() / (z.clone() + k.clone());
+    (ratio.clone(), k * ratio)
 }

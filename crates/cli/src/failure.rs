@@ -1,0 +1,56 @@
+//! Why a command ended without an answer, and the exit code that says so.
+
+use reticent_mechanisms::MechanismError;
+use reticent_noise::randomness::RandomnessError;
+use std::fmt;
+use std::process::ExitCode;
+
+/// A command that ended without an answer. Its message is one sentence that the user can act on.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Failure {
+    /// What was asked for is wrong or cannot be proved: exit code 2.
+    Usage(String),
+    /// It was right, but something failed underneath, such as a file or the entropy source: exit code 1.
+    Fault(String),
+}
+
+impl Failure {
+    /// A wrong request.
+    pub fn usage(message: impl Into<String>) -> Self {
+        Failure::Usage(message.into())
+    }
+
+    /// A failure of reading or writing.
+    pub fn while_doing(what: &str, error: &std::io::Error) -> Self {
+        // `kind` and not the error itself: for some errors the system's text is empty or quotes what it met.
+        Failure::Fault(format!("{what} failed: {}", error.kind()))
+    }
+
+    /// The documented exit code.
+    pub fn exit_code(&self) -> ExitCode {
+        match self {
+            Failure::Usage(_) => ExitCode::from(2),
+            Failure::Fault(_) => ExitCode::from(1),
+        }
+    }
+}
+
+impl fmt::Display for Failure {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Failure::Usage(message) | Failure::Fault(message) => f.write_str(message),
+        }
+    }
+}
+
+impl From<MechanismError> for Failure {
+    fn from(error: MechanismError) -> Self {
+        Failure::Usage(error.to_string())
+    }
+}
+
+impl From<RandomnessError> for Failure {
+    fn from(error: RandomnessError) -> Self {
+        Failure::Fault(error.to_string())
+    }
+}

@@ -1,0 +1,201 @@
+//! The mechanisms by name. Only this file knows all of them.
+
+mod gaussian;
+
+use crate::failure::Failure;
+use crate::numbers::exact;
+use crate::request::Request;
+use reticent_mechanisms::{
+    Delta, DiscreteGaussianMechanism, DiscreteLaplace, Epsilon, Laplace, Mechanism, RandomizedResponse, Staircase,
+    StaircaseAim,
+};
+use reticent_noise::randomness::RandomBits;
+use serde::Serialize;
+
+/// What the command line knows about a mechanism.
+#[derive(Debug, Serialize)]
+pub struct Entry {
+    /// Its name.
+    pub name: &'static str,
+    /// What it is for, in a line.
+    pub purpose: &'static str,
+    /// The promises it can keep.
+    pub notions: &'static [&'static str],
+    /// The ways to find its scale, the default first.
+    pub methods: &'static [&'static str],
+    /// The options from which it is calibrated.
+    pub calibrated_by: &'static [&'static str],
+    /// The options that describe it when it need not be calibrated.
+    pub made_of: &'static [&'static str],
+    /// Finds the least scale.
+    #[serde(skip)]
+    pub calibrate: Maker,
+    /// Takes the parameters as they are.
+    #[serde(skip)]
+    pub describe: Maker,
+    /// For a mechanism that chooses a candidate in place of adding noise.
+    #[serde(skip)]
+    pub choose: Option<Chooser>,
+}
+
+type Chooser = fn(&Request, &[f64], &mut dyn RandomBits) -> Result<usize, Failure>;
+
+type Made = Result<Box<dyn Mechanism>, Failure>;
+type Maker = fn(&Request) -> Made;
+
+/// The entry of a name.
+///
+/// # Errors
+/// If there is none; the message lists what there is.
+pub fn entry_named(name: &str) -> Result<&'static Entry, String> {
+    MECHANISMS.iter().find(|entry| entry.name == name).ok_or_else(|| {
+        let names: Vec<_> = MECHANISMS.iter().map(|entry| entry.name).collect();
+        format!("there is no such mechanism; there are {}", names.join(", "))
+    })
+}
+
+/// All mechanisms.
+pub static MECHANISMS: [Entry; 6] = [
+    Entry {
+        name: "randomized-response",
+        purpose: "one of K answers, each person's own, for surveys without a trusted curator",
+        notions: &["pure"],
+        methods: &["exact"],
+        calibrated_by: &["epsilon", "categories"],
+        made_of: &["loss", "categories"],
+        calibrate: |request| randomized_response(request, request.epsilon()?),
+        describe: |request| randomized_response(request, request.loss()?),
+        choose: None,
+    },
+    Entry {
+        name: "laplace",
+        purpose: "numbers and vectors without exceptions; the usual choice for a few of them",
+        notions: &["pure"],
+        methods: &["exact"],
+        calibrated_by: &["epsilon", "sensitivity", "l1", "dimension", "per-element"],
+        made_of: &["scale", "sensitivity", "l1", "dimension", "per-element"],
+        calibrate: |request| {
+            let epsilon = Epsilon::positive(request.epsilon()?)?;
+            Ok(Box::new(Laplace::calibrate(&request.sensitivity()?.known()?, epsilon)?))
+        },
+        describe: |request| {
+            let scale = request.scale()?;
+            Ok(Box::new(Laplace::with_scale(&request.sensitivity()?.known()?, scale)?))
+        },
+        choose: None,
+    },
+    Entry {
+        name: "discrete-laplace",
+        purpose: "integers, such as counts, without exceptions; the geometric mechanism",
+        notions: &["pure"],
+        methods: &["exact"],
+        calibrated_by: &["epsilon", "sensitivity", "l1", "per-element", "clamp"],
+        made_of: &["scale", "sensitivity", "l1", "per-element", "clamp"],
+        calibrate: |request| {
+            let epsilon = Epsilon::positive(request.epsilon()?)?;
+            clamped(request, DiscreteLaplace::calibrate(request.whole_sensitivity()?, epsilon)?)
+        },
+        describe: |request| {
+            let scale = request.scale()?.get();
+            clamped(request, DiscreteLaplace::with_scale(request.whole_sensitivity()?, scale)?)
+        },
+        choose: None,
+    },
+    Entry {
+        name: "staircase",
+        purpose: "one number without exceptions, with the least error of all such noise for a given --metric",
+        notions: &["pure"],
+        methods: &["exact"],
+        calibrated_by: &["epsilon", "sensitivity", "metric"],
+        made_of: &["loss", "gamma", "sensitivity"],
+        calibrate: |request| {
+            let epsilon = Epsilon::positive(request.epsilon()?)?;
+            let aim = aim_of(request.options().budget.metric.as_deref().unwrap_or("l1"))?;
+            Ok(Box::new(Staircase::calibrate(&request.sensitivity()?.known()?, epsilon, aim)?))
+        },
+        describe: |request| {
+            let gamma = request.need("gamma", &request.options().own.gamma)?;
+            let loss = Epsilon::positive(request.loss()?)?;
+            Ok(Box::new(Staircase::with_gamma(&request.sensitivity()?.known()?, loss, gamma)?))
+        },
+        choose: None,
+    },
+    Entry {
+        name: "gaussian",
+        purpose: "numbers and long vectors, with a small exception",
+        notions: &["approximate", "probabilistic"],
+        methods: &[
+            "analytic",
+            "classical-2006",
+            "classical-2014",
+            "closed-form-1",
+            "closed-form-2",
+            "vinterbo",
+            "liu",
+            "probabilistic",
+            "probabilistic-one-sided",
+        ],
+        calibrated_by: &["epsilon", "delta", "method", "notion", "sensitivity", "l1", "l2", "per-element"],
+        made_of: &["sigma", "sensitivity", "l1", "l2", "per-element"],
+        calibrate: gaussian::calibrate,
+        describe: gaussian::describe,
+        choose: None,
+    },
+    Entry {
+        name: "discrete-gaussian",
+        purpose: "integers, such as counts, with a small exception",
+        notions: &["approximate"],
+        methods: &["exact"],
+        calibrated_by: &["epsilon", "delta", "sensitivity"],
+        made_of: &["sigma", "sensitivity"],
+        calibrate: |request| {
+            let (epsilon, delta) = (Epsilon::new(request.epsilon()?)?, Delta::new(request.delta()?)?);
+            Ok(Box::new(DiscreteGaussianMechanism::calibrate(epsilon, delta, request.whole_sensitivity()?)?))
+        },
+        describe: |request| {
+            let sigma = request.need("sigma", &request.options().own.sigma)?;
+            let sensitivity = request.whole_sensitivity()?;
+            Ok(Box::new(DiscreteGaussianMechanism::with_sigma(sigma, sensitivity, stated_epsilon()?)?))
+        },
+        choose: None,
+    },
+];
+
+/// Where a promise is stated that holds at every epsilon, each with its own delta: noise whose parameters were given was made for none in particular.
+fn stated_epsilon() -> Result<Epsilon, Failure> {
+    Ok(Epsilon::new(1.0)?)
+}
+
+fn randomized_response(request: &Request, epsilon: f64) -> Made {
+    let categories = request.need("categories", &request.shape().categories)?;
+    Ok(Box::new(RandomizedResponse::new(categories, Epsilon::positive(epsilon)?)?))
+}
+
+fn clamped(request: &Request, mechanism: DiscreteLaplace) -> Made {
+    let Some((lower, upper)) = request.clamp()? else { return Ok(Box::new(mechanism)) };
+    let whole = |bound: f64| (bound.fract() == 0.0 && bound.abs() <= 2f64.powi(53)).then_some(bound as i64);
+    match (whole(lower), whole(upper)) {
+        (Some(lower), Some(upper)) => Ok(Box::new(mechanism.clamped(lower, upper)?)),
+        _ => Err(Failure::usage(format!(
+            "--clamp is {},{}, but discrete-laplace takes integers from -2^53 to 2^53",
+            exact(lower),
+            exact(upper)
+        ))),
+    }
+}
+
+fn aim_of(metric: &str) -> Result<StaircaseAim, Failure> {
+    match metric {
+        "l1" => Ok(StaircaseAim::MeanAbsolute),
+        "l2" => Ok(StaircaseAim::MeanSquare),
+        "entropy" => Ok(StaircaseAim::Entropy),
+        _ => {
+            let within = metric.strip_prefix("usefulness:").and_then(|within| within.parse().ok());
+            within.map(StaircaseAim::Usefulness).ok_or_else(|| {
+                Failure::usage(format!(
+                    "--metric is `{metric}`, but it must be l1, l2, entropy, or usefulness:T with a number T"
+                ))
+            })
+        }
+    }
+}

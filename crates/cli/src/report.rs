@@ -1,0 +1,148 @@
+//! What is said about a mechanism: the same facts as a table for people and as JSON.
+
+use crate::numbers::{exact, figure, rounded};
+use crate::table::Table;
+use reticent_accounting::Event;
+use reticent_mechanisms::{Certificate, Errors, Guarantee, Mechanism};
+use reticent_numerics::Bounds;
+use serde::Serialize;
+use std::collections::BTreeMap;
+
+/// Certified bounds.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct Interval {
+    /// Never above the truth.
+    pub lower: f64,
+    /// Never below the truth.
+    pub upper: f64,
+}
+
+impl From<Bounds> for Interval {
+    fn from(bounds: Bounds) -> Self {
+        Interval { lower: bounds.lower(), upper: bounds.upper() }
+    }
+}
+
+/// What the scale provably gives.
+#[derive(Clone, Copy, Debug, Serialize)]
+#[serde(rename_all = "lowercase")]
+enum Certified {
+    Epsilon(Interval),
+    Delta(Interval),
+}
+
+/// The error to expect of one number; `null` is infinite.
+#[derive(Clone, Copy, Debug, Serialize)]
+struct ErrorFigures {
+    l1: Option<f64>,
+    l2: Option<f64>,
+    entropy: Option<f64>,
+    p95: Option<f64>,
+}
+
+impl From<Errors> for ErrorFigures {
+    fn from(errors: Errors) -> Self {
+        ErrorFigures {
+            l1: figure(errors.mean_absolute),
+            l2: figure(errors.root_mean_square),
+            entropy: figure(errors.entropy),
+            p95: figure(errors.quantile_95),
+        }
+    }
+}
+
+/// A mechanism in full.
+#[derive(Debug, Serialize)]
+pub struct Report {
+    mechanism: &'static str,
+    method: &'static str,
+    scale: f64,
+    guarantee: Guarantee,
+    certified: Certified,
+    error: Option<ErrorFigures>,
+    parameters: BTreeMap<&'static str, f64>,
+    event: Event,
+    lattice: Option<f64>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    notes: Vec<String>,
+}
+
+impl Report {
+    /// What there is to say about a mechanism.
+    pub fn of(mechanism: &dyn Mechanism, note: Option<String>) -> Self {
+        let error = mechanism.errors().map(ErrorFigures::from);
+        let mut notes = Vec::from_iter(note);
+        if let Some(ErrorFigures { l1, l2, entropy, p95 }) = error {
+            let infinite: Vec<_> = [
+                ("mean absolute error", l1),
+                ("root mean square error", l2),
+                ("entropy", entropy),
+                ("95% quantile", p95),
+            ]
+            .into_iter()
+            .filter_map(|(name, value)| value.is_none().then_some(name))
+            .collect();
+            if !infinite.is_empty() {
+                notes.push(format!("not finite for this noise: {}", infinite.join(", ")));
+            }
+        }
+        Report {
+            mechanism: mechanism.name(),
+            method: mechanism.method(),
+            scale: mechanism.scale(),
+            guarantee: mechanism.guarantee(),
+            certified: match mechanism.certificate() {
+                Certificate::Epsilon(bounds) => Certified::Epsilon(bounds.into()),
+                Certificate::Delta(bounds) => Certified::Delta(bounds.into()),
+            },
+            error,
+            parameters: mechanism.parameters().into_iter().collect(),
+            event: mechanism.event(),
+            lattice: mechanism.releaser().ok().map(|releaser| releaser.spacing()),
+            notes,
+        }
+    }
+
+    /// The table for people.
+    pub fn render(&self) -> String {
+        let mut table = Table::of_pairs();
+        table.row(["mechanism", self.mechanism]);
+        table.row(["method", self.method]);
+        table.row(["scale".to_string(), exact(self.scale)]);
+        for (name, value) in &self.parameters {
+            table.row([(*name).to_string(), exact(*value)]);
+        }
+        table.row(["promise".to_string(), self.guarantee.to_string()]);
+        let (name, interval) = match self.certified {
+            Certified::Epsilon(interval) => ("epsilon", interval),
+            Certified::Delta(interval) => ("delta", interval),
+        };
+        table.row([
+            "certified".to_string(),
+            format!("{name} from {} to {}", exact(interval.lower), exact(interval.upper)),
+        ]);
+        if let Some(ErrorFigures { l1, l2, entropy, p95 }) = self.error {
+            for (name, value) in [
+                ("mean absolute error", l1),
+                ("root mean square error", l2),
+                ("95% of errors below", p95),
+                ("entropy (nats)", entropy),
+            ] {
+                table.row([name.to_string(), value.map_or("not finite".to_string(), rounded)]);
+            }
+        }
+        if let Some(spacing) = self.lattice {
+            table.row(["answers are multiples of".to_string(), power_of_two(spacing)]);
+        }
+        for note in &self.notes {
+            table.row(["note", note]);
+        }
+        table.render()
+    }
+}
+
+/// A spacing as a power of two where it is one below 1.
+pub fn power_of_two(spacing: f64) -> String {
+    let is_power = spacing.is_normal() && spacing.to_bits() << 12 == 0;
+    if is_power && spacing < 1.0 { format!("2^{}", spacing.log2()) } else { exact(spacing) }
+}

@@ -1,0 +1,10 @@
+//! The program as a shell sees it: what it prints, where, and with which exit code.
+#![allow(clippy::unwrap_used, clippy::panic)]
+
+mod calibrate;
+mod help;
+mod never_panics;
+mod noise;
+mod profile;
+mod program;
+mod refusals;

@@ -1,0 +1,156 @@
+//! Every command and mechanism with every number replaced by one that no mechanism expects.
+
+use crate::program::{reticent, reticent_with_input, run};
+
+/// A request of each kind that is right as it stands.
+pub const REQUESTS: &[&str] = &[
+    "calibrate laplace --epsilon 1 --sensitivity 1",
+    "calibrate laplace --epsilon 1 --l1 2 --dimension 3",
+    "calibrate laplace --epsilon 1 --per-element 1,2",
+    "profile laplace --scale 1 --sensitivity 1 --epsilon 0.5",
+    "noise laplace --scale 1 --sensitivity 1",
+    "noise laplace --epsilon 1 --sensitivity 1 --count 2 --seed 1",
+    "calibrate discrete-laplace --epsilon 1 --sensitivity 1",
+    "profile discrete-laplace --scale 1 --sensitivity 1 --epsilon 0.5",
+    "noise discrete-laplace --scale 1 --sensitivity 1",
+    "noise discrete-laplace --epsilon 1 --sensitivity 1 --clamp 0,100",
+    "calibrate staircase --epsilon 1 --sensitivity 1",
+    "calibrate staircase --epsilon 1 --sensitivity 1 --metric usefulness:0.3",
+    "profile staircase --loss 1 --gamma 0.3 --sensitivity 1 --epsilon 0.5",
+    "noise staircase --epsilon 1 --sensitivity 1",
+    "calibrate gaussian --epsilon 1 --delta 1e-6 --sensitivity 1",
+    "calibrate gaussian --epsilon 1 --delta 1e-6 --l2 2",
+    "calibrate gaussian --epsilon 1 --delta 1e-6 --sensitivity 1 --method probabilistic",
+    "calibrate gaussian --epsilon 0.5 --delta 1e-6 --sensitivity 1 --method classical-2014",
+    "profile gaussian --sigma 1 --sensitivity 1 --epsilon 0.5",
+    "noise gaussian --sigma 1 --sensitivity 1",
+    "calibrate discrete-gaussian --epsilon 1 --delta 1e-6 --sensitivity 1",
+    "profile discrete-gaussian --sigma 1 --sensitivity 1 --epsilon 0.5",
+    "noise discrete-gaussian --sigma 1 --sensitivity 1",
+    "calibrate generalized-gaussian --order 3 --epsilon 1 --delta 1e-6 --sensitivity 1",
+    "calibrate generalized-gaussian --order 2 --epsilon 1 --sensitivity 0.5 --bounds 0,1 --at-bounds truncate",
+    "calibrate generalized-gaussian --order 2 --epsilon 1 --sensitivity 0.5 --bounds 0,1 --at-bounds inflate",
+    "profile generalized-gaussian --order 3 --scale 1 --sensitivity 1 --epsilon 0.5",
+    "noise generalized-gaussian --order 3 --scale 1 --sensitivity 1",
+    "calibrate random-scale-laplace --family gamma --shape 2 --epsilon 1 --sensitivity 1",
+    "profile random-scale-laplace --family gamma --shape 2 --theta 0.5 --sensitivity 1 --epsilon 0.5",
+    "noise random-scale-laplace --family two-point --first 1 --second 2 --weight 0.5 --sensitivity 1",
+    "profile random-scale-laplace --family uniform --lower 1 --upper 2 --sensitivity 1 --epsilon 0.5",
+    "profile random-scale-laplace --family truncated-gaussian --mu 1 --spread 1 --lower 0.5 --upper 2 --epsilon 0.5",
+    "calibrate randomized-response --epsilon 1 --categories 3",
+    "profile randomized-response --loss 1 --categories 3 --epsilon 0.5",
+    "noise randomized-response --epsilon 1 --categories 3",
+    "calibrate exponential --epsilon 1 --sensitivity 1",
+    "profile exponential --loss 1 --epsilon 0.5",
+];
+
+const STRANGE: &[&str] = &[
+    "nan", "inf", "-inf", "-1", "0", "-0", "5e-324", "1e-310", "1e308", "1e-100", "1e100", "1e16", "0.1", "", "x",
+    "1,2,3",
+];
+
+/// What every run owes: a documented exit code, and nothing on standard output unless it is done.
+fn assert_decent(request: &str, arguments: &[&str], input: &[u8]) -> i32 {
+    let run = run(arguments, input);
+    assert!([0, 1, 2].contains(&run.code), "{request}: {run:?}");
+    assert!(run.code == 0 || (run.stdout.is_empty() && run.stderr.starts_with("error: ")), "{request}: {run:?}");
+    assert!(!run.stderr.contains("panicked"), "{request}: {run:?}");
+    run.code
+}
+
+#[test]
+fn the_requests_are_right_as_they_stand() {
+    for request in REQUESTS {
+        assert!(!reticent_with_input(request, b"1\n0\n").done().is_empty(), "{request}");
+    }
+}
+
+#[test]
+fn strange_numbers() {
+    let threads: Vec<_> = (0..2)
+        .map(|part| {
+            std::thread::spawn(move || {
+                for request in REQUESTS.iter().skip(part).step_by(2) {
+                    strange_numbers_in(request);
+                }
+            })
+        })
+        .collect();
+    threads.into_iter().for_each(|thread| thread.join().unwrap());
+}
+
+fn strange_numbers_in(request: &str) {
+    let words: Vec<&str> = request.split_whitespace().collect();
+    // Words after an option that hold a number.
+    let numbers = (1..words.len()).filter(|&at| {
+        words[at - 1].starts_with("--") && words[at].chars().next().is_some_and(|first| first.is_ascii_digit())
+    });
+    for at in numbers {
+        for strange in STRANGE {
+            let mut words = words.clone();
+            words[at] = strange;
+            let code = assert_decent(&words.join(" "), &words, b"1\n0\n");
+            let hopeless = ["nan", "inf", "-inf", "x", ""].contains(strange);
+            assert!(!hopeless || code == 2, "{} was accepted", words.join(" "));
+        }
+    }
+}
+
+#[test]
+fn strange_input() {
+    let long_line = [b"1".repeat(1 << 20), b"\n".to_vec()].concat();
+    let many_digits = [b"0.".to_vec(), b"3".repeat(1 << 20), b"\n".to_vec()].concat();
+    let inputs: [&[u8]; 9] = [
+        b"",
+        b"\n",
+        b"\0\n",
+        b"\xff\xfe\xfd",
+        b"1e308\n-1e308\n5e-324\n",
+        b"\r\n\r\n",
+        b"1\n2",
+        &long_line,
+        &many_digits,
+    ];
+    for mechanism in
+        ["laplace", "discrete-laplace", "gaussian --delta 1e-6", "discrete-gaussian --delta 1e-6", "staircase"]
+    {
+        let request = format!("noise {mechanism} --epsilon 1 --sensitivity 1");
+        let words: Vec<&str> = request.split_whitespace().collect();
+        for input in inputs {
+            assert_decent(&request, &words, input);
+        }
+    }
+    let request = "noise randomized-response --epsilon 1 --categories 3";
+    for input in inputs.into_iter().chain([&b"-1\n"[..], b"3\n", b"0.5\n"]) {
+        assert_decent(request, &request.split_whitespace().collect::<Vec<_>>(), input);
+    }
+}
+
+#[cfg(unix)]
+#[test]
+fn arguments_that_are_no_text() {
+    use std::os::unix::ffi::OsStrExt;
+    let program = || std::process::Command::new(env!("CARGO_BIN_EXE_reticent"));
+    let strange = std::ffi::OsStr::from_bytes(b"\xff\xfe");
+    for first in ["calibrate", "profile", "noise", "mechanisms"] {
+        let output = program().arg(first).arg(strange).output().unwrap();
+        assert_eq!((output.status.code(), output.stdout.len()), (Some(2), 0));
+        let output = program().args([first, "laplace", "--scale"]).arg(strange).output().unwrap();
+        assert_eq!((output.status.code(), output.stdout.len()), (Some(2), 0));
+    }
+}
+
+#[test]
+fn a_reader_that_leaves_is_no_fault() {
+    use std::process::{Command, Stdio};
+    let arguments = "noise laplace --scale 1 --sensitivity 1 --count 1e5";
+    let mut child = Command::new(env!("CARGO_BIN_EXE_reticent"))
+        .args(arguments.split_whitespace())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::null())
+        .spawn()
+        .unwrap();
+    drop(child.stdout.take());
+    assert_eq!(child.wait().unwrap().code(), Some(0));
+    assert_eq!(reticent(arguments).done().lines().count(), 100_000);
+}

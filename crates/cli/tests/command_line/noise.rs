@@ -1,0 +1,118 @@
+//! `reticent noise`.
+
+use crate::program::{TemporaryFile, reticent, reticent_with_input};
+
+#[test]
+fn numbers_come_out_with_noise_and_the_guarantee_is_stated() {
+    let run = reticent_with_input("noise laplace --epsilon 1 --sensitivity 1", b"10\n20\n30\n");
+    assert!(run.stderr.contains("Guarantee: pure differential privacy, epsilon = 1."), "{}", run.stderr);
+    assert!(run.stderr.contains("each of the 3 numbers"), "{}", run.stderr);
+    let values: Vec<f64> = run.done().lines().map(|line| line.parse().unwrap()).collect();
+    assert_eq!(values.len(), 3);
+    for (value, truth) in values.iter().zip([10.0, 20.0, 30.0]) {
+        // P[|X| > 50 b] = e^-50.
+        assert!(*value != truth && (value - truth).abs() < 50.0, "{value}");
+    }
+}
+
+#[test]
+fn two_runs_differ_unless_they_are_seeded() {
+    let draw = |seed: &str| reticent(&format!("noise laplace --epsilon 1 --sensitivity 1 --count 4{seed}"));
+    assert_ne!(draw("").done(), draw("").done());
+    let seeded = draw(" --seed 7");
+    assert!(seeded.stderr.starts_with("NOT PRIVATE"), "{}", seeded.stderr);
+    assert_eq!(seeded.done(), draw(" --seed 7").done());
+    assert_ne!(draw(" --seed 7").done(), draw(" --seed 8").done());
+}
+
+#[test]
+fn a_release_file_describes_its_noise() {
+    let release = reticent_with_input("noise laplace --epsilon 0.5 --l1 3 --format json", b"1\n2\n").json();
+    assert_eq!(release["values"].as_array().unwrap().len(), 2);
+    assert_eq!(release["noise"]["mechanism"], "laplace");
+    assert!(release["noise"]["scale"].as_f64().unwrap() >= 6.0);
+    assert_eq!(release["guarantee"]["notion"], "pure");
+    assert_eq!(release["guarantee"]["epsilon"], 0.5);
+    assert_eq!(release["random"], "secure");
+    let seeded = reticent("noise laplace --epsilon 0.5 --sensitivity 1 --count 1 --seed 3 --format json").json();
+    assert_eq!(seeded["random"], "seeded");
+}
+
+#[test]
+fn a_csv_column_is_replaced_and_the_rest_is_passed_on_with_a_warning() {
+    let file = TemporaryFile::new("column.csv", b"town,total,note\nA,100,\"x, y\"\nB,200,z\n");
+    let command = format!("noise laplace --epsilon 2 --sensitivity 1 --column total --input {}", file.path());
+    let run = reticent(&command);
+    assert!(run.stderr.contains("NOT PROTECTED: the other columns (2)"), "{}", run.stderr);
+    let text = run.done();
+    let lines: Vec<&str> = text.lines().collect();
+    assert_eq!(lines[0], "town,total,note");
+    assert!(lines[1].starts_with("A,") && lines[1].ends_with(",\"x, y\""), "{text}");
+    let noisy: f64 = lines[2].split(',').nth(1).unwrap().parse().unwrap();
+    assert!(noisy != 200.0 && (noisy - 200.0).abs() < 50.0, "{text}");
+}
+
+#[test]
+fn bad_input_is_refused_by_line_and_never_quoted() {
+    let command = "noise laplace --epsilon 1 --sensitivity 1";
+    for (input, place) in [
+        (&b"1\nsecret7\n"[..], "line 2"),
+        (b"nan\n", "line 1"),
+        (b"1\n2\ninf\n", "line 3"),
+        (b"1\n-Infinity\n", "line 2"),
+        (b"1\n\n2\n", "line 2"),
+        (b"\xff\xfe\n", "line 1"),
+        (b"1e999\n", "line 1"),
+        (b"1,5\n", "line 1"),
+    ] {
+        let message = reticent_with_input(command, input).refused();
+        assert!(message.contains(place), "{message}");
+        assert!(!message.contains("secret7") && !message.contains("1e999") && !message.contains("1,5"), "{message}");
+    }
+    assert!(reticent(command).refused().contains("standard input is empty"));
+}
+
+#[test]
+fn bad_tables_are_refused_by_line_and_never_quoted() {
+    for (name, content, expected) in [
+        ("value.csv", &b"a,b\n1,2\n1,secret7\n"[..], "column `b` on line 3"),
+        ("ragged.csv", b"a,b\n1,2\n1,secret7,3\n", "different lengths at line 3"),
+        ("empty.csv", b"", "no such column"),
+        ("heading.csv", b"a,b\n", "no records"),
+        ("twice.csv", b"b,b\n1,2\n", "several columns"),
+        ("other.csv", b"secret7,c\n1,2\n", "no such column"),
+        ("bytes.csv", b"a,b\n1,\xff\n", "not UTF-8"),
+    ] {
+        let file = TemporaryFile::new(name, content);
+        let command = format!("noise laplace --epsilon 1 --sensitivity 1 --column b --input {}", file.path());
+        let message = reticent(&command).refused();
+        assert!(message.contains(expected) && !message.contains("secret7"), "{name}: {message}");
+    }
+}
+
+#[test]
+fn a_missing_file_is_a_fault() {
+    let run = reticent("noise laplace --epsilon 1 --sensitivity 1 --column a --input /no/such/file.csv");
+    assert_eq!((run.code, run.stdout.as_str()), (1, ""));
+    assert!(run.stderr.contains("opening the file of --input failed"), "{}", run.stderr);
+}
+
+#[test]
+fn pure_noise_costs_nothing_and_is_bounded_in_number() {
+    let run = reticent("noise gaussian --sigma 2 --sensitivity 1 --count 1e3");
+    assert!(run.stderr.contains("costs nothing"), "{}", run.stderr);
+    assert_eq!(run.done().lines().count(), 1000);
+    for count in ["0", "1e9", "-1", "1.5", "nan"] {
+        reticent(&format!("noise gaussian --sigma 2 --sensitivity 1 --count {count}")).refused();
+    }
+}
+
+#[test]
+fn a_vector_is_covered_as_a_whole() {
+    let run = reticent_with_input("noise gaussian --epsilon 1 --delta 1e-6 --l2 2", b"1\n2\n3\n");
+    assert!(run.stderr.contains("all 3 numbers together"), "{}", run.stderr);
+    run.done();
+    let message =
+        reticent_with_input("noise gaussian --epsilon 1 --delta 1e-6 --per-element 1,2", b"1\n2\n3\n").refused();
+    assert!(message.contains("2 sensitivities") && message.contains("3 numbers"), "{message}");
+}
