@@ -93,7 +93,7 @@ fn exponential_moment_near_zero<E: Enclosure>(j: u32, h: &E) -> E {
     let mut n = 0u32;
     loop {
         let term = power.clone() / h.exactly(f64::from(n + j + 1));
-        let size = if n % 2 == 0 { term.clone() } else { -term.clone() };
+        let size = if n.is_multiple_of(2) { term.clone() } else { -term.clone() };
         if size.compare(&negligible).is_some_and(Ordering::is_lt) || n > 100_000 {
             return sum + h.exactly(0.0).hull(term);
         }
