@@ -47,7 +47,8 @@ impl DiscreteGaussian {
         let mut m = n;
         loop {
             let term = self.probability(m, like);
-            let log_ratio = like.integer(2 * m as i128 + 1) / double_square.clone();
+            let twice_and_one = like.integer(m as i128).times_power_of_two(1) + like.exactly(1.0);
+            let log_ratio = twice_and_one / double_square.clone();
             let rest = term.clone() / -(-log_ratio).exp_m1();
             let (rest_bound, sum_bound) = (rest.bounds().upper(), sum.bounds().lower());
             // Once everything underflows there is nothing more to learn by going on.

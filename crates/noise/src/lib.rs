@@ -50,3 +50,8 @@ pub use sampler::{LARGEST_DRAW, Sampler};
 pub use staircase::Staircase;
 pub use strips::Strips;
 pub use truncated::Truncated;
+
+/// The README's example, run as a documentation test.
+#[cfg(doctest)]
+#[doc = include_str!("../../../README.md")]
+struct Readme;
