@@ -93,6 +93,15 @@ pub enum Event {
         /// The sensitivity.
         sensitivity: f64,
     },
+    /// Laplace noise on each coordinate, each with a random scale of its own; l1 sensitivity.
+    RandomScaleLaplaceVector {
+        /// The distribution of each inverse scale.
+        inverse_scale: InverseScale,
+        /// How many coordinates there are.
+        coordinates: u64,
+        /// The l1 sensitivity.
+        sensitivity: f64,
+    },
     /// Gaussian noise of random scale on a scalar.
     RandomScaleGaussian {
         /// The possible standard deviations with their probabilities.

@@ -20,7 +20,7 @@ impl BoundedQuery {
     /// If the bounds are not finite, in the wrong order, or so far from zero that the range cannot be told from them.
     pub fn new(lower: f64, upper: f64, sensitivity: Distance) -> Result<Self, MechanismError> {
         let wrong = |name, value, accepted| Err(MechanismError::Parameter { name, value, accepted });
-        if !(lower.abs() <= 1e100) {
+        if lower.is_nan() || lower.abs() > 1e100 {
             return wrong("lower bound", lower, "a number from -1e100 to 1e100");
         }
         if !(upper > lower && upper <= 1e100) {

@@ -6,14 +6,15 @@
 //! # Where the maximum is
 //! - Order 1: `-ln(z(s) + z(r-s))` is convex and the rest linear, so `psi` is convex, `F` increases, and the maximum is at `s = r - u`.
 //! - Order 2: `psi'' = -Var g(Y)` with `g(y) = 2 (y - s)`, so `psi` is concave, `F` decreases, and the maximum is at `s = 0`.
-//! - Other orders: subdivision. A piece on which `F'` has one sign has its maximum at an end; on others `F(middle) + max|F'| half width` bounds it, and those that could
-//!   beat the best end found are split. When the pieces run out, what is left is bounded, so the result is sound, if less sharp.
+//! - Other orders: subdivision. A piece on which `F'` has one sign has its maximum at an end; on others the larger end plus `max|F'|` times half the width bounds it, and those that
+//!   could beat the best end found are split, the most promising first. When the pieces run out, what is left is bounded, so the result is sound, if less sharp.
 
 use crate::bounded_query::Interval;
 use crate::generalized_gaussian::{Order, most_for_pure};
 use crate::sharp::{Formula, sharp};
 use reticent_numerics::incomplete_gamma::gamma_p;
 use reticent_numerics::incomplete_gamma::lower_regularized;
+use reticent_numerics::rounding::add_up;
 use reticent_numerics::{Bounds, Enclosure, Wide};
 
 /// `F` at the location `s = share (r - u)`.
@@ -76,33 +77,35 @@ pub(crate) fn worst_loss(order: Order, interval: &Interval, scale: f64) -> Bound
     }
     let mut best = loss_at_ends(order, interval, scale);
     let slope = Slope::new(order, interval, scale);
-    let mut pieces = vec![(0.0, 1.0)];
-    let mut looked_at = 0;
-    while let Some((from, to)) = pieces.pop() {
-        let rate = slope.on(from, to);
-        let middle = 0.5 * (from + to);
-        if rate.lower() >= 0.0 || rate.upper() <= 0.0 {
-            // The maximum is at an end. Ends are shared with pieces that were or will be looked at, but for the ends of this one.
-            for end in [from, to] {
-                if end > 0.0 && end < 1.0 {
-                    best = larger(best, loss_at_quickly(order, interval, scale, end));
-                }
-            }
-            continue;
+    let mut open = vec![Piece { from: 0.0, to: 1.0, most: f64::INFINITY }];
+    for _ in 0..PIECES {
+        // The most promising piece first: when the pieces run out, what is left is as low as it can be.
+        let Some(next) = (0..open.len()).max_by(|&a, &b| open[a].most.total_cmp(&open[b].most)) else { break };
+        if open[next].most <= best.lower() * (1.0 + CONTENT) {
+            break;
         }
-        let here = loss_at_quickly(order, interval, scale, middle);
-        best = Bounds::new(best.lower().max(here.lower()), best.upper());
-        let half = Bounds::exact(0.5 * (to - from)) * slope.free;
-        let most = (here + Bounds::new(0.0, rate.abs().upper()) * half).upper();
-        looked_at += 1;
-        if most <= best.lower() * (1.0 + CONTENT) || looked_at > PIECES {
-            best = Bounds::new(best.lower(), best.upper().max(most));
-        } else {
-            pieces.push((from, middle));
-            pieces.push((middle, to));
+        let Piece { from, to, .. } = open.swap_remove(next);
+        let middle = 0.5 * (from + to);
+        for (from, to) in [(from, middle), (middle, to)] {
+            let rate = slope.on(from, to);
+            let ends =
+                larger(loss_at_quickly(order, interval, scale, from), loss_at_quickly(order, interval, scale, to));
+            best = larger(best, ends);
+            if rate.lower() < 0.0 && rate.upper() > 0.0 {
+                // From either end the function rises by no more than the largest slope allows, and meets itself half way at the latest.
+                let reach = (Bounds::exact(0.5 * (to - from)) * slope.free * rate.abs()).upper();
+                open.push(Piece { from, to, most: add_up(ends.upper(), reach) });
+            }
         }
     }
-    best
+    open.iter().fold(best, |best, piece| Bounds::new(best.lower(), best.upper().max(piece.most)))
+}
+
+/// Locations on which the slope of the loss has no certain sign, as shares of `r - u`, with a bound on the loss there.
+struct Piece {
+    from: f64,
+    to: f64,
+    most: f64,
 }
 
 fn loss_at_quickly(order: Order, interval: &Interval, scale: f64, share: f64) -> Bounds {
@@ -118,13 +121,17 @@ struct Slope {
     free: Bounds,
     /// `Gamma(1 + 1/p)`.
     half_mass: Bounds,
+    /// `z(r)`, rounded down.
+    least_mass: f64,
 }
 
 impl Slope {
     fn new(order: Order, interval: &Interval, scale: f64) -> Self {
         let (range, shift) = (interval.range(scale, &Wide::ONE), interval.shift(scale, &Wide::ONE));
         let half_mass = order.mass(&Bounds::ONE).times_power_of_two(-1);
-        Slope { order, range: range.bounds(), shift: shift.bounds(), free: (range - shift).bounds(), half_mass }
+        let least_mass = (half_mass * gamma_p(order.inverse(&Bounds::ONE), order.power_bounds(range.bounds()))).lower();
+        let free = (range - shift).bounds();
+        Slope { order, range: range.bounds(), shift: shift.bounds(), free, half_mass, least_mass }
     }
 
     /// For all locations from `from` to `to`, as shares of `r - u`.
@@ -141,6 +148,8 @@ impl Slope {
         let (below_power, above_power) = (self.order.power_bounds(s), self.order.power_bounds(above));
         let inverse = self.order.inverse(&Bounds::ONE);
         let mass = self.half_mass * (gamma_p(inverse, below_power) + gamma_p(inverse, above_power));
+        // It is concave and symmetric in s, so least at the bounds.
+        let mass = Bounds::new(mass.lower().max(self.least_mass), mass.upper());
         let steep = if above.lower() > 0.0 || order > 1.0 { above.pow(order - 1.0) } else { Bounds::WHOLE_LINE };
         Bounds::exact(order) * steep - ((-below_power).exp() - (-above_power).exp()) / mass
     }

@@ -7,6 +7,7 @@
 //! exactness is in `docs/noise.md`; it is short.
 
 mod bernoulli;
+mod choice;
 #[cfg(test)]
 mod cover_oracle;
 mod discrete_gaussian;
@@ -34,6 +35,7 @@ mod strips;
 mod truncated;
 
 pub use bernoulli::{Bernoulli, Probability};
+pub use choice::{Weights, choose};
 pub use discrete_gaussian::DiscreteGaussian;
 pub use discrete_laplace::DiscreteLaplace;
 pub use fill::{fill, fill_with_threads};

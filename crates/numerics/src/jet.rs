@@ -48,6 +48,16 @@ impl<E: Enclosure> Jet<E> {
         Jet { coefficients: if order == 0 { vec![x] } else { vec![x, slope] }, order }
     }
 
+    /// The function with the given Taylor coefficients, the first of which is its value; none for an
+    /// empty list.
+    ///
+    /// For functions that have their derivatives by other means than a formula: the caller answers for
+    /// each coefficient holding `f^(k)(x)/k!` at the point, or at all points of the enclosure, in question.
+    pub fn from_coefficients(coefficients: Vec<E>) -> Option<Self> {
+        let order = coefficients.len().checked_sub(1)?;
+        Some(Jet { coefficients, order })
+    }
+
     /// The highest coefficient that is carried.
     pub fn order(&self) -> usize {
         self.order

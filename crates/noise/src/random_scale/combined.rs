@@ -1,6 +1,7 @@
 //! An inverse scale that is a sum of independent parts.
 
 use super::InverseScale;
+use super::moments::product;
 use crate::NoiseError;
 use crate::parameter::{positive, require};
 use reticent_numerics::Enclosure;
@@ -29,6 +30,26 @@ impl Combined {
     /// The parts with their weights.
     pub fn parts(&self) -> &[(f64, InverseScale)] {
         &self.parts
+    }
+
+    pub(super) fn divided(&self, factor: f64) -> Result<Self, NoiseError> {
+        Combined::new(self.parts.iter().map(|(weight, part)| (weight / factor, part.clone())).collect())
+    }
+
+    /// The Cauchy product of the parts' moments (Leibniz' rule).
+    pub(super) fn tilted_moments<E: Enclosure>(&self, order: usize, x: &E) -> Vec<E> {
+        let mut one = vec![x.exactly(0.0); order + 1];
+        one[0] = x.exactly(1.0);
+        self.parts.iter().fold(one, |moments, (weight, part)| {
+            let weight = x.exactly(*weight);
+            let mut power = x.exactly(1.0);
+            let mut of_part = part.tilted_moments(order, &(weight.clone() * x.clone()));
+            for moment in &mut of_part {
+                *moment = moment.clone() * power.clone();
+                power = power * weight.clone();
+            }
+            product(&moments, &of_part)
+        })
     }
 
     pub(super) fn transform<E: Enclosure>(&self, x: &E) -> E {

@@ -35,6 +35,21 @@ impl GammaScale {
         self.scale
     }
 
+    pub(super) fn divided(&self, factor: f64) -> Result<Self, NoiseError> {
+        GammaScale::new(self.shape, self.scale / factor)
+    }
+
+    /// `E[T^j exp(-x T)] / j! = k (k+1) ... (k+j-1) / j! * theta^j (1 + theta x)^(-k-j)`.
+    pub(super) fn tilted_moments<E: Enclosure>(&self, order: usize, x: &E) -> Vec<E> {
+        let factor = x.exactly(self.scale) / (x.exactly(1.0) + x.exactly(self.scale) * x.clone());
+        let mut moments = vec![self.transform(x)];
+        for j in 1..=order {
+            let rise = (x.exactly(self.shape) + x.exactly((j - 1) as f64)) / x.exactly(j as f64);
+            moments.push(moments[j - 1].clone() * rise * factor.clone());
+        }
+        moments
+    }
+
     /// `ln(1 + theta x)`.
     fn logarithm<E: Enclosure>(&self, x: &E) -> E {
         (x.exactly(self.scale) * x.clone()).ln_1p()

@@ -2,6 +2,7 @@
 
 mod combined;
 mod gamma;
+mod moments;
 mod truncated_gaussian;
 mod two_point;
 mod uniform;
@@ -12,13 +13,14 @@ pub use truncated_gaussian::TruncatedGaussianScale;
 pub use two_point::TwoPointScale;
 pub use uniform::UniformScale;
 
+use crate::NoiseError;
 use crate::noise::Noise;
+use reticent_numerics::rounding::{add_down, mul_down};
 use reticent_numerics::{Bounds, Enclosure};
 
 /// The distribution of `T = 1/b`, the random inverse scale of a Laplace draw, through the two integrals by which
 /// everything about the mixture is expressed.
 #[derive(Clone, Debug, PartialEq)]
-#[non_exhaustive]
 pub enum InverseScale {
     /// One of two values.
     TwoPoint(TwoPointScale),
@@ -41,6 +43,46 @@ impl InverseScale {
             InverseScale::Uniform(family) => family.transform(x),
             InverseScale::TruncatedGaussian(family) => family.transform(x),
             InverseScale::Combined(family) => family.transform(x),
+        }
+    }
+
+    /// `E[T^j exp(-x T)] / j!` for `j = 0 ..= order` and `x >= 0`: up to sign the Taylor coefficients of the transform at `x`.
+    ///
+    /// As functions of `x` all of them are positive and decrease: the transform is completely monotone.
+    pub fn tilted_moments<E: Enclosure>(&self, order: usize, x: &E) -> Vec<E> {
+        match self {
+            InverseScale::TwoPoint(family) => family.tilted_moments(order, x),
+            InverseScale::Gamma(family) => family.tilted_moments(order, x),
+            InverseScale::Uniform(family) => family.tilted_moments(order, x),
+            InverseScale::TruncatedGaussian(family) => family.tilted_moments(order, x),
+            InverseScale::Combined(family) => family.tilted_moments(order, x),
+        }
+    }
+
+    /// The same shape with every `T` divided by `factor`, and so the noise multiplied by it, up to the rounding of the parameters.
+    ///
+    /// # Errors
+    /// If a parameter leaves the range that its family accepts.
+    pub fn divided(&self, factor: f64) -> Result<Self, NoiseError> {
+        Ok(match self {
+            InverseScale::TwoPoint(family) => family.divided(factor)?.into(),
+            InverseScale::Gamma(family) => family.divided(factor)?.into(),
+            InverseScale::Uniform(family) => family.divided(factor)?.into(),
+            InverseScale::TruncatedGaussian(family) => family.divided(factor)?.into(),
+            InverseScale::Combined(family) => family.divided(factor)?.into(),
+        })
+    }
+
+    /// The largest number that `T` is never below, rounded down.
+    pub fn least(&self) -> f64 {
+        match self {
+            InverseScale::TwoPoint(family) => family.least(),
+            InverseScale::Gamma(_) => 0.0,
+            InverseScale::Uniform(family) => family.lower(),
+            InverseScale::TruncatedGaussian(family) => family.lower(),
+            InverseScale::Combined(family) => {
+                family.parts().iter().fold(0.0, |sum, (weight, part)| add_down(sum, mul_down(*weight, part.least())))
+            }
         }
     }
 

@@ -1,5 +1,6 @@
 //! An inverse scale with a normal distribution cut to an interval.
 
+use super::moments::{product, scaled_powers};
 use crate::NoiseError;
 use crate::parameter::{positive, require};
 use reticent_numerics::error_function::normal_tail;
@@ -43,6 +44,121 @@ impl TruncatedGaussianScale {
         family.normaliser = family.integrals(&Bounds::ZERO, &NormalFunctions::fast()).0;
         require(family.normaliser.lower() > 0.0, "upper", upper, "far enough above `lower`")?;
         Ok(family)
+    }
+
+    /// The mean before the cut.
+    pub fn mu(&self) -> f64 {
+        self.mu
+    }
+
+    /// The standard deviation before the cut.
+    pub fn sigma(&self) -> f64 {
+        self.sigma
+    }
+
+    /// The lower end.
+    pub fn lower(&self) -> f64 {
+        self.lower
+    }
+
+    /// The upper end.
+    pub fn upper(&self) -> f64 {
+        self.upper
+    }
+
+    pub(super) fn divided(&self, factor: f64) -> Result<Self, NoiseError> {
+        TruncatedGaussianScale::new(self.mu / factor, self.sigma / factor, self.lower / factor, self.upper / factor)
+    }
+
+    /// The moments about `lower` times those of the constant `lower`.
+    pub(super) fn tilted_moments<E: Enclosure>(&self, order: usize, x: &E) -> Vec<E> {
+        let sigma = x.exactly(self.sigma);
+        let centre = x.exactly(self.mu) - sigma.clone() * sigma * x.clone() - x.exactly(self.lower);
+        let above_lower = if centre.bounds().upper() <= 0.0 {
+            self.falling_moments(order, x, &-centre)
+        } else {
+            self.rising_moments(order, x, &centre)
+        };
+        let inverse_mass = x.exactly(1.0) / self.normaliser(x);
+        product(&scaled_powers(order, &x.exactly(self.lower), inverse_mass), &above_lower)
+    }
+
+    /// With `s = t - lower`, `w = upper - lower`, `m = mu - sigma^2 x - lower > 0`, and `J_j` the integral of `s^j/j! exp(-x t)` against the density that `N` integrates,
+    /// integration by parts gives
+    ///
+    /// `j J_j = m J_(j-1) + sigma^2 J_(j-2) - sigma w^(j-1)/(j-1)! phi(beta) exp(-upper x) + [j = 1] sigma phi(alpha) exp(-lower x)`.
+    fn rising_moments<E: Enclosure>(&self, order: usize, x: &E, m: &E) -> Vec<E> {
+        let sigma = x.exactly(self.sigma);
+        let variance = sigma.clone() * sigma.clone();
+        let width = x.exactly(self.upper) - x.exactly(self.lower);
+        let mut at_upper = sigma.clone() * self.density_at(self.upper, x);
+        let mut moments = vec![self.integrals(x, &NormalFunctions::any_precision()).0];
+        for j in 1..=order {
+            let before = if j == 1 {
+                sigma.clone() * self.density_at(self.lower, x)
+            } else {
+                variance.clone() * moments[j - 2].clone()
+            };
+            moments.push((m.clone() * moments[j - 1].clone() + before - at_upper.clone()) / x.exactly(j as f64));
+            at_upper = at_upper * width.clone() / x.exactly(j as f64);
+        }
+        moments
+    }
+
+    /// The same for `m = -distance <= 0`, where the recurrence has positive terms only if it runs downwards.
+    ///
+    /// On `[0, w]` the density is `phi(alpha) exp(-lower x) / sigma` times `exp(-q(s))` with `q(s) = s distance/sigma^2 + s^2/(2 sigma^2)`. With `s = w r`, `Y = w distance/sigma^2` and
+    /// `G = w^2/(2 sigma^2)`, the numbers `k_n = (n+1) ∫_0^1 r^n exp(-Y r - G r^2) dr`, which lie between 0 and 1, satisfy
+    ///
+    /// `k_n = exp(-Y - G) + Y/(n+2) k_(n+1) + 2 G/(n+3) k_(n+2)`.
+    ///
+    /// Started far up with `[0, 1]`, this forgets its start as an exponential series does. Where `q(w)` is large the integral is cut at a smaller `w`: since
+    /// `q(s) >= s q(w)/w` beyond, the rest is at most `exp(-q) sum_{i<=n} q^i/i! (w/q)^(n+1)` with `q = q(w)`.
+    fn falling_moments<E: Enclosure>(&self, order: usize, x: &E, distance: &E) -> Vec<E> {
+        let variance = x.exactly(self.sigma) * x.exactly(self.sigma);
+        let exponents = |w: &E| {
+            let linear = w.clone() * distance.clone() / variance.clone();
+            (linear, (w.clone() * w.clone() / variance.clone()).times_power_of_two(-1))
+        };
+        let mut width = x.exactly(self.upper) - x.exactly(self.lower);
+        // Steers only: what is cut off is added below.
+        let enough = f64::from(x.precision()) * std::f64::consts::LN_2 + 4.0 * order as f64 + 20.0;
+        let slope = (distance.clone() / variance.clone()).bounds().estimate();
+        let curvature = (x.exactly(1.0) / variance.clone()).bounds().estimate();
+        let cut = 2.0 * enough / (slope + (slope * slope + 2.0 * curvature * enough).sqrt());
+        let is_cut = cut < width.bounds().lower();
+        if is_cut {
+            width = x.exactly(cut);
+        }
+        let (linear, quadratic) = exponents(&width);
+        let exponent = linear.clone() + quadratic.clone();
+        let decay = (-exponent.clone()).exp();
+        let highest = order + (4.0 * exponent.bounds().upper().clamp(0.0, 1e5)) as usize + x.precision() as usize;
+        let twice_quadratic = quadratic.times_power_of_two(1);
+        let (mut above, mut here) = (x.between(0.0, 1.0), x.between(0.0, 1.0));
+        let mut scaled = vec![x.exactly(0.0); order + 1];
+        for n in (0..highest).rev() {
+            let next = decay.clone()
+                + linear.clone() * here.clone() / x.exactly((n + 2) as f64)
+                + twice_quadratic.clone() * above / x.exactly((n + 3) as f64);
+            (above, here) = (here, next);
+            if n <= order {
+                scaled[n] = here.clone();
+            }
+        }
+        // w^(n+1)/(n+1)! and exp(-q) q^i/i!
+        let powers = scaled_powers(order + 1, &width, self.density_at(self.lower, x) / x.exactly(self.sigma));
+        let rest_terms = scaled_powers(order, &exponent, decay);
+        let (mut rest_sum, mut rest_power) = (x.exactly(0.0), powers[0].clone());
+        let per_exponent = width / exponent;
+        (0..=order)
+            .map(|n| {
+                rest_sum = rest_sum.clone() + rest_terms[n].clone();
+                rest_power = rest_power.clone() * per_exponent.clone();
+                let moment = scaled[n].clone() * powers[n + 1].clone();
+                if is_cut { moment + x.exactly(0.0).hull(rest_sum.clone() * rest_power.clone()) } else { moment }
+            })
+            .collect()
     }
 
     /// `(end - mu)/sigma + sigma x`.

@@ -1,5 +1,6 @@
 //! An inverse scale that is uniform on an interval.
 
+use super::moments::{exponential_moments, product, scaled_powers};
 use crate::NoiseError;
 use crate::parameter::require;
 use reticent_numerics::Enclosure;
@@ -23,6 +24,34 @@ impl UniformScale {
         require((1e-150..=1e150).contains(&upper), "upper", upper, "a number from 1e-150 to 1e150")?;
         require(lower >= 0.0 && lower < upper, "lower", lower, "at least 0 and below `upper`")?;
         Ok(UniformScale { lower, upper })
+    }
+
+    /// The lower end.
+    pub fn lower(&self) -> f64 {
+        self.lower
+    }
+
+    /// The upper end.
+    pub fn upper(&self) -> f64 {
+        self.upper
+    }
+
+    pub(super) fn divided(&self, factor: f64) -> Result<Self, NoiseError> {
+        UniformScale::new(self.lower / factor, self.upper / factor)
+    }
+
+    /// With `T = lower + w S` and `S` uniform on `[0, 1]`: the moments of the constant `lower` times those of `w S`, which are
+    /// `w^j m_j(w x) / j!`.
+    pub(super) fn tilted_moments<E: Enclosure>(&self, order: usize, x: &E) -> Vec<E> {
+        let width = self.width(x);
+        let powers = scaled_powers(order, &x.exactly(self.lower), (-(x.exactly(self.lower) * x.clone())).exp());
+        let mut of_width = exponential_moments(order, &(width.clone() * x.clone()));
+        let mut power = x.exactly(1.0);
+        for moment in &mut of_width {
+            *moment = moment.clone() * power.clone();
+            power = power * width.clone();
+        }
+        product(&powers, &of_width)
     }
 
     fn width<E: Enclosure>(&self, like: &E) -> E {
