@@ -66,8 +66,6 @@ pub(crate) fn delta(order: Order, sensitivities: &[f64], scale: f64, epsilon: f6
     let mut best = Bounds::new(alone, 1.0);
     for cells in GRIDS {
         let finer = on_grid(&first, &others, epsilon, losses, reach, outside, cells, alone);
-            println!("{cells} {finer:?}");
-        }
         best = best.intersect(finer.unwrap_or(best));
         if best.relative_width() <= NARROW {
             break;
