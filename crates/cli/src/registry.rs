@@ -4,6 +4,7 @@ mod choice;
 mod gaussian;
 mod generalized_gaussian;
 mod inverse_scale;
+mod random_scale_gaussian;
 mod random_scale_laplace;
 
 use crate::failure::Failure;
@@ -62,7 +63,7 @@ pub fn entry_named(name: &str) -> Result<&'static Entry, String> {
 }
 
 /// All mechanisms.
-pub static MECHANISMS: [Entry; 10] = [
+pub static MECHANISMS: [Entry; 11] = [
     Entry {
         name: "randomized-response",
         purpose: "one of K answers, each person's own, for surveys without a trusted curator",
@@ -261,6 +262,18 @@ pub static MECHANISMS: [Entry; 10] = [
         describe: choice::make::<PermuteAndFlip>,
         clamps_itself: false,
         choose: Some(choice::choose::<PermuteAndFlip>),
+    },
+    Entry {
+        name: "random-scale-gaussian",
+        purpose: "numbers with a small exception, by Gaussian noise whose standard deviation is drawn from --sigmas",
+        notions: &["approximate"],
+        methods: &["exact"],
+        calibrated_by: &["epsilon", "delta", "sensitivity", "sigmas", "clamp"],
+        made_of: &["sigmas", "sensitivity", "clamp"],
+        calibrate: random_scale_gaussian::calibrate,
+        describe: random_scale_gaussian::describe,
+        clamps_itself: false,
+        choose: None,
     },
 ];
 

@@ -6,6 +6,7 @@
 mod additive;
 mod bounded_query;
 mod clamped;
+mod counting_queries;
 mod discrete_gaussian;
 mod discrete_laplace;
 mod exponential;
@@ -19,6 +20,7 @@ mod laplace;
 mod mechanism;
 mod parameters;
 mod permute_and_flip;
+mod random_scale_gaussian;
 mod random_scale_laplace;
 mod randomized_response;
 mod sensitivity;
@@ -31,6 +33,10 @@ mod truncated_loss;
 
 pub use bounded_query::BoundedQuery;
 pub use clamped::Clamped;
+pub use counting_queries::{
+    CountingErrors, gaussian_counting_errors, gaussian_overtakes_laplace, laplace_counting_errors,
+    randomized_response_counting_errors,
+};
 pub use discrete_gaussian::DiscreteGaussianMechanism;
 pub use discrete_laplace::DiscreteLaplace;
 pub use exponential::{Exponential, UtilityChange};
@@ -43,6 +49,7 @@ pub use laplace::Laplace;
 pub use mechanism::{Errors, Mechanism, Releaser};
 pub use parameters::{Delta, Distance, Epsilon, MechanismError, Scale};
 pub use permute_and_flip::PermuteAndFlip;
+pub use random_scale_gaussian::RandomScaleGaussianMechanism;
 pub use random_scale_laplace::{
     MOST_COORDINATES, RandomScaleLaplace, independent_epsilon, reused_epsilon, scalar_epsilon, shared_epsilon,
 };

@@ -265,3 +265,13 @@ fn epsilon_zero_belongs_to_the_analytic_method_alone() {
     let hopeless = calibrate(GaussianMethod::Analytic, 0.0, 1e-300, 1.0).unwrap();
     assert!((hopeless.scale() / 3.989_422_804_014_327e299 - 1.0).abs() < 1e-12 && hopeless.releaser().is_err());
 }
+
+#[test]
+fn far_losses_have_vanishing_deltas() {
+    for sigma in [0.5, 1.0, 1e3, 1e9] {
+        for epsilon in [1e3, 5e3, 1e4, 1e6] {
+            let delta = profile(sigma, 1.0).delta(epsilon).unwrap();
+            assert!(delta.upper() < 1e-300, "{sigma} {epsilon}: {delta:?}");
+        }
+    }
+}

@@ -193,7 +193,8 @@ fn profile_at<E: Enclosure>(sigma: f64, sensitivity: u64, epsilon: f64, like: &E
     }
     let guess = near.lower().floor() as i128;
     let rest = (threshold - like.integer(guess)).bounds();
-    if !(rest.upper() - rest.lower() < 8.0) {
+    // Also where nothing is known of the threshold.
+    if rest.width() >= 8.0 {
         return Bounds::new(0.0, 1.0);
     }
     // n_0 > -D/2.
@@ -300,7 +301,7 @@ impl Mechanism for DiscreteGaussianMechanism {
     }
 
     fn usefulness(&self, t: f64) -> Option<Bounds> {
-        if !(t >= 0.0) {
+        if t.is_nan() || t < 0.0 {
             return Some(Bounds::ZERO);
         }
         // Far beyond any probability that an f64 can tell from 1.

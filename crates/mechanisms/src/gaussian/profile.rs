@@ -177,6 +177,10 @@ impl Place {
     /// `phi(c - h)`, which is also the derivative of `delta` with respect to `D/sigma`.
     pub(crate) fn density(&self) -> Bounds {
         let exponent = half_square(self.near);
+        // exp(-750) is below the least subnormal; further out the low part alone would overflow.
+        if exponent.bounds().lower() > 750.0 {
+            return Bounds::new(0.0, f64::from_bits(1));
+        }
         let (high, low) = exponent.midpoint();
         let low = Bounds::exact(low) + Bounds::new(-exponent.radius(), exponent.radius());
         Bounds::exact(-high).exp() * (-low).exp() * inverse_root_two_pi()
