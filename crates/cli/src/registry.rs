@@ -1,14 +1,18 @@
 //! The mechanisms by name. Only this file knows all of them.
 
+mod choice;
 mod gaussian;
 mod generalized_gaussian;
+mod inverse_scale;
+mod random_scale_gaussian;
+mod random_scale_laplace;
 
 use crate::failure::Failure;
 use crate::numbers::exact;
 use crate::request::Request;
 use reticent_mechanisms::{
-    Delta, DiscreteGaussianMechanism, DiscreteLaplace, Epsilon, Laplace, Mechanism, RandomizedResponse, Staircase,
-    StaircaseAim,
+    Delta, DiscreteGaussianMechanism, DiscreteLaplace, Epsilon, Exponential, Laplace, Mechanism, PermuteAndFlip,
+    RandomizedResponse, Staircase, StaircaseAim,
 };
 use reticent_noise::randomness::RandomBits;
 use serde::Serialize;
@@ -59,7 +63,7 @@ pub fn entry_named(name: &str) -> Result<&'static Entry, String> {
 }
 
 /// All mechanisms.
-pub static MECHANISMS: [Entry; 7] = [
+pub static MECHANISMS: [Entry; 11] = [
     Entry {
         name: "randomized-response",
         purpose: "one of K answers, each person's own, for surveys without a trusted curator",
@@ -189,6 +193,85 @@ pub static MECHANISMS: [Entry; 7] = [
         made_of: &["order", "scale", "sensitivity", "per-element", "bounds", "at-bounds", "clamp"],
         calibrate: generalized_gaussian::calibrate,
         describe: generalized_gaussian::describe,
+        clamps_itself: false,
+        choose: None,
+    },
+    Entry {
+        name: "random-scale-laplace",
+        purpose: "numbers without exceptions, by Laplace noise whose inverse scale is drawn from a --family",
+        notions: &["pure"],
+        methods: &["exact"],
+        calibrated_by: &[
+            "epsilon",
+            "sensitivity",
+            "l1",
+            "dimension",
+            "family",
+            "first",
+            "second",
+            "weight",
+            "shape",
+            "theta",
+            "lower",
+            "upper",
+            "mu",
+            "spread",
+            "part",
+            "clamp",
+        ],
+        made_of: &[
+            "sensitivity",
+            "family",
+            "first",
+            "second",
+            "weight",
+            "shape",
+            "theta",
+            "lower",
+            "upper",
+            "mu",
+            "spread",
+            "part",
+            "clamp",
+        ],
+        calibrate: random_scale_laplace::calibrate,
+        describe: random_scale_laplace::describe,
+        clamps_itself: false,
+        choose: None,
+    },
+    Entry {
+        name: "exponential",
+        purpose: "a choice among candidates by their utilities, without exceptions; --method one-way where they move together",
+        notions: &["pure"],
+        methods: &["either-way", "one-way"],
+        calibrated_by: &["epsilon", "sensitivity", "method"],
+        made_of: &["loss", "sensitivity", "method"],
+        calibrate: choice::make::<Exponential>,
+        describe: choice::make::<Exponential>,
+        clamps_itself: false,
+        choose: Some(choice::choose::<Exponential>),
+    },
+    Entry {
+        name: "permute-and-flip",
+        purpose: "the same with a better choice on average at the same epsilon",
+        notions: &["pure"],
+        methods: &["either-way", "one-way"],
+        calibrated_by: &["epsilon", "sensitivity", "method"],
+        made_of: &["loss", "sensitivity", "method"],
+        calibrate: choice::make::<PermuteAndFlip>,
+        describe: choice::make::<PermuteAndFlip>,
+        clamps_itself: false,
+        choose: Some(choice::choose::<PermuteAndFlip>),
+    },
+    Entry {
+        name: "random-scale-gaussian",
+        purpose: "numbers with a small exception, by Gaussian noise whose standard deviation is drawn from --sigmas",
+        notions: &["approximate"],
+        methods: &["exact"],
+        calibrated_by: &["epsilon", "delta", "sensitivity", "sigmas", "clamp"],
+        made_of: &["sigmas", "sensitivity", "clamp"],
+        calibrate: random_scale_gaussian::calibrate,
+        describe: random_scale_gaussian::describe,
         clamps_itself: false,
         choose: None,
     },

@@ -139,7 +139,7 @@ impl Data {
             let (place, name) = (place(self.table.as_ref(), index), mechanism.name());
             return Err(Failure::usage(format!("{place} is not a value that the {name} mechanism can release")));
         }
-        let mut progress = Progress::new("adding noise", self.numbers.len());
+        let mut progress = Progress::new("adding noise", self.numbers.len(), 4096);
         let mut values = Vec::with_capacity(self.numbers.len());
         for (done, number) in self.numbers.iter().enumerate() {
             progress.reach(done);

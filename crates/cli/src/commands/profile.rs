@@ -6,6 +6,7 @@ use crate::numbers::{exact, rounded};
 use crate::options::{Options, OwnParameters, Sensitivities, Shape, number};
 use crate::output::Output;
 use crate::plot::{Chart, Curve};
+use crate::progress::Progress;
 use crate::registry::{self, Entry};
 use crate::report::Interval;
 use crate::request::{Purpose, Request};
@@ -97,8 +98,13 @@ pub fn run(arguments: Profile, format: Format, output: &mut Output) -> Result<()
     }
 }
 
-fn points(mechanism: &dyn Mechanism, losses: impl Iterator<Item = f64>) -> Result<Vec<Point>, Failure> {
-    losses.map(|epsilon| Ok(Point { epsilon, delta: mechanism.delta(epsilon)?.into() })).collect()
+fn points(mechanism: &dyn Mechanism, losses: impl ExactSizeIterator<Item = f64>) -> Result<Vec<Point>, Failure> {
+    let mut progress = Progress::new("evaluating the profile", losses.len(), 1);
+    let point = |(done, epsilon)| {
+        progress.reach(done);
+        Ok(Point { epsilon, delta: mechanism.delta(epsilon)?.into() })
+    };
+    losses.enumerate().map(point).collect()
 }
 
 /// The profile from 0 to where delta is a trillionth of what it is at 0, in equal steps.
@@ -117,7 +123,7 @@ fn curve_of(mechanism: &dyn Mechanism) -> Result<Vec<Point>, Failure> {
     }
     // Three digits make losses that can be read.
     let end = format!("{end:.2e}").parse().unwrap_or(end).min(LARGEST_EPSILON);
-    points(mechanism, (0..=STEPS).map(|index| index as f64 * end / STEPS as f64))
+    points(mechanism, (0..STEPS + 1).map(|index| index as f64 * end / STEPS as f64))
 }
 
 fn chart(mechanism: &dyn Mechanism, sensitivity: &str, curve: &[Point]) -> Chart {
@@ -126,7 +132,7 @@ fn chart(mechanism: &dyn Mechanism, sensitivity: &str, curve: &[Point]) -> Chart
     let parameters = parameters.map(|(name, value)| format!(", {name} {}", rounded(value)));
     let parameters: String = parameters.collect();
     Chart {
-        title: format!("Privacy profile of {} noise", mechanism.name()),
+        title: format!("Privacy profile of {}", mechanism.name()),
         horizontal: "privacy loss \u{3b5} (nats)".into(),
         vertical: "\u{3b4}(\u{3b5}), the least exception (a probability)".into(),
         floor: curve.first().map_or(0.0, |point| CURVE_DEPTH * point.delta.upper),
