@@ -38,7 +38,7 @@ use reticent_numerics::rounding::{add_up, mul_up};
 /// # Lattice
 /// The value is put on a public lattice first, which can move two neighbouring values apart by up to a spacing more. The loss is certified for the sensitivity
 /// including that. The spacing is between `2^-40` and `2^-44` of the noise, so that a sensitivity that is a multiple of it, such as a whole
-/// number, stays what it is, and any other grows by less than `2^-44 / epsilon`.
+/// number, stays what it is, and any other grows by less than one spacing. Where that takes the loss past the budget, the scale is searched again.
 ///
 /// # When to use it
 /// Up to `epsilon = 1` no distribution of `T` beats plain Laplace noise in usefulness, l1 or l2 error (erratum R8: the paper says "effective for small
