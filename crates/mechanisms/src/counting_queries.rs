@@ -1,7 +1,8 @@
 //! What it costs to answer `k` counting queries.
 //!
-//! Each query counts the rows that satisfy a predicate, and one person's row may satisfy all `k`: the l1 sensitivity of the vector of counts is `k`, the l2 sensitivity `sqrt k`. All errors are in counts; divide by
-//! the number of people for proportions.
+//! Each query counts the rows that satisfy a predicate, and one person's row may satisfy all `k`: the l1 sensitivity
+//! of the vector of counts is `k`, the l2 sensitivity `sqrt k`. All errors are in counts; divide by the number of
+//! people for proportions.
 //!
 //! | mechanism | promise | error of one answer | rate |
 //! |---|---|---|---|
@@ -9,10 +10,12 @@
 //! | Gaussian | `(epsilon, delta)` | `sigma = sqrt(k) s(epsilon, delta)` | `sqrt(k ln(1/delta))/epsilon` |
 //! | randomized response, no trusted curator | `epsilon` | `sqrt(n)/(2 sinh(epsilon/2k))` | `k sqrt(n)/epsilon` |
 //!
-//! `s` is the exact ratio of the analytic method. "The Gaussian always has higher variance than Laplace" for a single query is not so (erratum N2): [`gaussian_overtakes_laplace`] is 1 for large `delta`.
+//! `s` is the exact ratio of the analytic method. "The Gaussian always has higher variance than Laplace" for a single
+//! query is not so (erratum N2): [`gaussian_overtakes_laplace`] is 1 for large `delta`.
 //!
 //! # References
-//! Lecture notes, *Differentially private algorithms*, sections 2.1, 4.1, 5 and appendix A, with exact constants in place of `O(.)`.
+//! Lecture notes, *Differentially private algorithms*, sections 2.1, 4.1, 5 and appendix A, with exact constants in
+//! place of `O(.)`.
 
 use crate::MechanismError;
 use crate::gaussian::{analytic::analytic, normal_errors};
@@ -29,13 +32,15 @@ pub struct CountingErrors {
     pub mean_absolute: Bounds,
     /// The root mean square error of one answer.
     pub root_mean_square: Bounds,
-    /// What the largest of the `k` errors exceeds with probability `beta`, exactly; for randomized response an upper bound on it.
+    /// What the largest of the `k` errors exceeds with probability `beta`, exactly; for randomized response an upper
+    /// bound on it.
     pub maximum: Bounds,
 }
 
 /// The errors with Laplace noise of scale `b = k/epsilon`.
 ///
-/// `P[max <= t] = (1 - e^(-t/b))^k`, so the maximum is `-b ln(1 - (1 - beta)^(1/k))`; the union bound of the notes, `b ln(k/beta)`, is a little more.
+/// `P[max <= t] = (1 - e^(-t/b))^k`, so the maximum is `-b ln(1 - (1 - beta)^(1/k))`; the union bound of the notes,
+/// `b ln(k/beta)`, is a little more.
 ///
 /// # Errors
 /// If `epsilon` is zero, there are no queries, or `beta` is not between 0 and 1.
@@ -75,8 +80,10 @@ pub fn gaussian_counting_errors(
 
 /// The errors when each of `people` answers all queries by randomized response, with `epsilon/k` for each.
 ///
-/// The true bit is reported with probability `p = e^e/(1 + e^e)`, `e = epsilon/k`; the unbiased count has the variance `n p (1-p)/(2p-1)^2 = n/(4 sinh^2(e/2))` whatever the data. Its
-/// `n` terms have range `1/(2p-1) = 1/tanh(e/2)`, so by Hoeffding's inequality and the union bound the maximum is at most `sqrt(n ln(2k/beta)/2)/tanh(e/2)`.
+/// The true bit is reported with probability `p = e^e/(1 + e^e)`, `e = epsilon/k`; the unbiased count has the
+/// variance `n p (1-p)/(2p-1)^2 = n/(4 sinh^2(e/2))` whatever the data. Its `n` terms have range `1/(2p-1) =
+/// 1/tanh(e/2)`, so by Hoeffding's inequality and the union bound the maximum is at most `sqrt(n
+/// ln(2k/beta)/2)/tanh(e/2)`.
 ///
 /// # Errors
 /// If `epsilon` is zero, there are no queries or no people, or `beta` is not between 0 and 1.
@@ -106,7 +113,8 @@ pub fn randomized_response_counting_errors(
     })
 }
 
-/// The least number of queries from which Gaussian noise has at most the variance of Laplace noise at the same `epsilon`.
+/// The least number of queries from which Gaussian noise has at most the variance of Laplace noise at the same
+/// `epsilon`.
 ///
 /// `k s^2 <= 2 k^2/epsilon^2` from `k = s^2 epsilon^2/2` on. Rounded up where the bounds leave it open.
 ///
@@ -117,7 +125,8 @@ pub fn gaussian_overtakes_laplace(epsilon: Epsilon, delta: Delta) -> Result<u64,
     Ok((product.square().times_power_of_two(-1).upper().ceil() as u64).max(1))
 }
 
-/// `1 - (1 - beta)^(1/k)`, without cancellation: what each of `k` independent errors exceeds, so that one of them does with probability `beta`.
+/// `1 - (1 - beta)^(1/k)`, without cancellation: what each of `k` independent errors exceeds, so that one of them
+/// does with probability `beta`.
 fn exceedance(count: Bounds, beta: f64) -> Bounds {
     -(((-Bounds::exact(beta)).ln_1p() / count).exp_m1())
 }

@@ -212,8 +212,7 @@ impl Mechanism for InflatedGeneralizedGaussian {
 
     fn releaser(&self) -> Result<Box<dyn Releaser>, MechanismError> {
         let noise = AddNoise::new(self.order, self.scale, self.on_lattice.lattice)?;
-        let value = |steps| self.on_lattice.lattice.value(steps);
-        Ok(Box::new(ReleaseClamped { noise, lower: value(self.on_lattice.lower), upper: value(self.on_lattice.upper) }))
+        Ok(Box::new(ReleaseClamped { noise, lower: self.query.lower(), upper: self.query.upper() }))
     }
 }
 

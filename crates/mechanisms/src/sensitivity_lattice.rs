@@ -6,20 +6,23 @@ use reticent_noise::randomness::{RandomBits, RandomnessError};
 use reticent_noise::{LARGEST_VALUE, Lattice, Noise, Sampler};
 use reticent_numerics::rounding::{add_up, div_up, mul_up, sqrt_up};
 
-/// Adds noise of a family that loses less the larger its scale is, on the multiples of `D 2^-k`, where `D` is the sensitivity.
+/// Adds noise of a family that loses less the larger its scale is, on the multiples of `D 2^-k`, where `D` is the
+/// sensitivity.
 ///
 /// # Guarantee
-/// A value `x` becomes `floor(2^k x/D + 1/2)` steps, computed exactly. That map is monotone and commutes with adding `D`, so two values that differ by at most
-/// `D` become integers that differ by at most `2^k`: in units of `D`, the sensitivity is still 1, for every `D`, dyadic or not. Nothing is lost to rounding, and
-/// the certificate for `D` itself covers the release.
+/// A value `x` becomes `floor(2^k x/D + 1/2)` steps, computed exactly. That map is monotone and commutes with adding
+/// `D`, so two values that differ by at most `D` become integers that differ by at most `2^k`: in units of `D`, the
+/// sensitivity is still 1, for every `D`, dyadic or not. Nothing is lost to rounding, and the certificate for `D`
+/// itself covers the release.
 ///
-/// The noise is the ideal real draw in units of `D`, rounded to the same lattice; as the value is a lattice point already, the sum is the rounded ideal
-/// release, which is post-processing. Its scale is `scale/D`, rounded up: at least the certified noise. The last step, from steps to an `f64`, is
-/// post-processing too.
+/// The noise is the ideal real draw in units of `D`, rounded to the same lattice; as the value is a lattice point
+/// already, the sum is the rounded ideal release, which is post-processing. Its scale is `scale/D`, rounded up: at
+/// least the certified noise. The last step, from steps to an `f64`, is post-processing too.
 ///
 /// # Vectors
-/// When the `d` coordinates of a vector are rounded one by one, each moves by at most a step more than it did, and the l2 sensitivity grows from
-/// `D` to at most `D (1 + sqrt(d) 2^-k)`. [`SensitivityLattice::for_coordinates`] scales the noise up by that factor, rounded up.
+/// When the `d` coordinates of a vector are rounded one by one, each moves by at most a step more than it did, and
+/// the l2 sensitivity grows from `D` to at most `D (1 + sqrt(d) 2^-k)`. [`SensitivityLattice::for_coordinates`]
+/// scales the noise up by that factor, rounded up.
 #[derive(Clone, Debug)]
 pub(crate) struct SensitivityLattice<N> {
     sensitivity: f64,
@@ -33,7 +36,8 @@ impl<N: Noise> SensitivityLattice<N> {
     /// Noise `scale X`, where `X` follows `noise`, for scalars of sensitivity `sensitivity`.
     ///
     /// # Errors
-    /// If the noise is more than `2^43` times the sensitivity, so that no lattice that the sampler can use is finer than that, or too small to be drawn.
+    /// If the noise is more than `2^43` times the sensitivity, so that no lattice that the sampler can use is finer
+    /// than that, or too small to be drawn.
     pub(crate) fn new(noise: N, scale: f64, sensitivity: f64) -> Result<Self, MechanismError> {
         SensitivityLattice::with_inflation(noise, scale, sensitivity, |_| 1.0)
     }
@@ -90,7 +94,8 @@ impl<N: Noise> Releaser for SensitivityLattice<N> {
     }
 }
 
-/// `floor(2^bits value/unit + 1/2)`, exactly, clamped to [`LARGEST_VALUE`]; `None` for a NaN. The unit is positive and normal.
+/// `floor(2^bits value/unit + 1/2)`, exactly, clamped to [`LARGEST_VALUE`]; `None` for a NaN. The unit is positive
+/// and normal.
 fn steps_in_units(value: f64, unit: f64, bits: i32) -> Option<i128> {
     if value.is_nan() {
         return None;

@@ -238,7 +238,7 @@ impl Mechanism for TruncatedGeneralizedGaussian {
     fn releaser(&self) -> Result<Box<dyn Releaser>, MechanismError> {
         let sampler = Sampler::new(Noise::new(self.order.get())?, self.scale, self.on_lattice.lattice)?;
         let truncated = Truncated::new(sampler, self.on_lattice.lower, self.on_lattice.upper)?;
-        Ok(Box::new(ReleaseWithin { truncated, on_lattice: self.on_lattice }))
+        Ok(Box::new(ReleaseWithin { truncated, on_lattice: self.on_lattice, query: self.query }))
     }
 }
 
@@ -246,13 +246,16 @@ impl Mechanism for TruncatedGeneralizedGaussian {
 struct ReleaseWithin {
     truncated: Truncated<Noise>,
     on_lattice: OnLattice,
+    query: BoundedQuery,
 }
 
 impl Releaser for ReleaseWithin {
     fn release(&self, value: f64, random: &mut dyn RandomBits) -> Result<f64, RandomnessError> {
         let lattice = self.on_lattice.lattice;
         let value = lattice.nearest(value).unwrap_or(self.on_lattice.lower);
-        Ok(lattice.value(self.truncated.release(value, random)?))
+        // The lattice's bounds are up to a step outside; moving an output there back is post-processing.
+        let output = lattice.value(self.truncated.release(value, random)?);
+        Ok(output.clamp(self.query.lower(), self.query.upper()))
     }
 
     fn spacing(&self) -> f64 {

@@ -30,7 +30,8 @@ fn profiles_contain_the_reference_and_are_narrow() {
         let mechanism = with_sigma(number(row, "sigma2").sqrt(), row["Delta"].as_u64().unwrap());
         let (delta, truth) = (mechanism.delta(number(row, "eps")).unwrap(), number(row, "delta"));
         if truth == 0.0 {
-            // The one row (sigma^2 = 100, D = 2, epsilon = 3) whose reference sum was cut off before n_0 = 150. By 80-digit sums over |n| <= 400:
+            // The one row (sigma^2 = 100, D = 2, epsilon = 3) whose reference sum was cut off before n_0 = 150. By
+            // 80-digit sums over |n| <= 400:
             assert!(delta.contains(1.795_034_475_789_75e-52), "{row} {delta:?}");
             continue;
         }

@@ -122,7 +122,8 @@ fn the_classical_forms_are_refused_exactly_where_they_fail() {
     }
 }
 
-/// The definition itself: the integral of `(f(x) - e^epsilon f(x + D))` over the outputs that lose more than `epsilon`, by certified sums over cells.
+/// The definition itself: the integral of `(f(x) - e^epsilon f(x + D))` over the outputs that lose more than
+/// `epsilon`, by certified sums over cells.
 #[test]
 fn the_profile_is_the_hockey_stick_divergence_of_the_density() {
     use reticent_numerics::quadrature::{Integrand, Options, integrate};

@@ -86,7 +86,8 @@ fn erratum_l10_the_constant_of_proposition_12() {
     let root = std::f64::consts::SQRT_2;
     assert!(2.0 * normal_cdf(root).lower() > 1.84);
     assert!((2.0 * normal_cdf(-root).estimate() - 0.1573).abs() < 1e-4);
-    // The variance of Eqn 17 exceeds that of Laplace noise, 2/epsilon^2, exactly while delta < 2 Phi(-sqrt 2 + epsilon/(2 sqrt 2)).
+    // The variance of Eqn 17 exceeds that of Laplace noise, 2/epsilon^2, exactly while delta < 2 Phi(-sqrt 2 +
+    // epsilon/(2 sqrt 2)).
     for epsilon in [0.01, 0.1, 1.0, 2.0] {
         let threshold = 2.0 * normal_cdf(-root + epsilon / (2.0 * root)).estimate();
         let laplace = root / epsilon;

@@ -74,15 +74,14 @@ fn profiles_hold_the_reference_values() {
 }
 
 /// Proposition 8 on the example of Fig. 2, whose reference values are good to a relative 1e-9.
-#[test]
-fn per_element_scales_are_the_reference_values() {
-    let all = rows(include_str!("../../../reference/gg_fig2.json"), "rows");
+fn per_element_scales_are_the_reference_values(orders: std::ops::Range<f64>) {
+    let mut all = rows(include_str!("../../../reference/gg_fig2.json"), "rows");
+    all.retain(|row| orders.contains(&number(row, "p")));
     let narrow = all.iter().filter(|row| {
         let (order, epsilon, delta) = (number(row, "p"), number(row, "eps"), number(row, "delta"));
         let mechanism = calibrate(order, &[0.05, 1.0, 0.1], epsilon, delta, Method::Probabilistic);
         let ratio = mechanism.scale() / number(row, "b") - 1.0;
         let Certificate::Delta(bounds) = mechanism.certificate() else { panic!("a delta was promised") };
-        println!("{row} {ratio:e} {:e}", bounds.relative_width());
         // Above the optimum by no more than the width of the certificate.
         let most = 1e-9 + bounds.relative_width();
         assert!((-1e-9..=most).contains(&ratio), "{row}: {} is off by {ratio:e}", mechanism.scale());
@@ -91,6 +90,16 @@ fn per_element_scales_are_the_reference_values() {
     });
     let (narrow, all) = (narrow.count(), all.len());
     assert!(3 * narrow >= 2 * all, "{narrow} of {all} certificates are as narrow as the reference");
+}
+
+#[test]
+fn per_element_scales_of_low_orders_are_the_reference_values() {
+    per_element_scales_are_the_reference_values(2.0..5.0);
+}
+
+#[test]
+fn per_element_scales_of_high_orders_are_the_reference_values() {
+    per_element_scales_are_the_reference_values(5.0..7.0);
 }
 
 /// At order 2 a box is a Gaussian with the box's diagonal for sensitivity: the convolution must give the profile of one coordinate.

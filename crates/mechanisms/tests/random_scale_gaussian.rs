@@ -123,8 +123,9 @@ fn epsilon_of(sigma: f64, delta: f64) -> f64 {
 
 #[test]
 fn erratum_r2_the_average_of_e_to_the_epsilon_is_not_a_bound() {
-    // Eqns 3 to 7: e^epsilon of the mixture as the mean of the e^epsilon_i, here all at one delta. A component so wide that it is hardly there halves the mean of e^epsilon. It also halves the
-    // mixture's delta, but at this epsilon, ln 2 below what the other component needs, that one's delta is more than ten times the budget.
+    // Eqns 3 to 7: e^epsilon of the mixture as the mean of the e^epsilon_i, here all at one delta. A component so
+    // wide that it is hardly there halves the mean of e^epsilon. It also halves the mixture's delta, but at this
+    // epsilon, ln 2 below what the other component needs, that one's delta is more than ten times the budget.
     let (shape, budget) = ([(1.0, 0.5), (1e9, 0.5)], 1e-6);
     let mean: f64 = shape.iter().map(|&(sigma, weight)| weight * epsilon_of(sigma, budget).exp()).sum();
     let real = mixture(&shape).delta(mean.ln()).unwrap();

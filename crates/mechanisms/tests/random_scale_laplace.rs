@@ -273,7 +273,11 @@ fn a_vector_costs_what_independent_scales_cost_and_is_charged_as_one() {
     let event = serde_json::to_value(mechanism.event()).unwrap();
     assert_eq!(event["mechanism"], "random-scale-laplace-vector");
     assert_eq!(event["coordinates"], 10);
-    assert!(mechanism.scale() > calibrate(shape, 1.0, 1.0).scale());
+    let alone = calibrate(shape, 1.0, 1.0);
+    assert!(mechanism.scale() > alone.scale());
+    // A mechanism for one number must not be used for two.
+    assert!(mechanism.vector_releaser(10).is_ok() && mechanism.vector_releaser(11).is_err());
+    assert!(alone.vector_releaser(1).is_ok() && alone.vector_releaser(2).is_err());
     let delta = mechanism.delta(0.5).unwrap();
     assert!(delta.lower() > 0.0 && delta.lower() < delta.upper() && delta.upper() < 1.0, "{delta:?}");
     assert_eq!(mechanism.delta(1.0).unwrap(), Bounds::ZERO);

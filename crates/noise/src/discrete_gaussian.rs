@@ -81,7 +81,7 @@ impl DiscreteGaussian {
             let bernoulli = like.exactly(numerator) / like.exactly(denominator);
             corrections = corrections + bernoulli * weight.clone() * odd.clone();
             let j = f64::from(2 * k);
-            // weight = sigma^(1-2k) / (2k)!  becomes  sigma^(-1-2k) / (2k+2)!; B_2k/(2k)! is kept in two parts.
+            // weight = 2 sigma^(1-2k) / (2k)!  becomes  2 sigma^(-1-2k) / (2k+2)!; the table has B_2k / 2.
             weight = weight * inverse.clone() * inverse.clone() / like.exactly((j + 1.0) * (j + 2.0));
             even = t.clone() * odd.clone() - like.exactly(j - 1.0) * even;
             odd = t.clone() * even.clone() - like.exactly(j) * odd;

@@ -23,8 +23,11 @@ pub fn exceedance<N: Noise>(noise: &N, scale: f64, t: f64) -> Bounds {
 /// # Errors
 /// If the probability is not strictly between 0 and 1, or the tails are not known well enough to find it.
 pub fn quantile<N: Noise>(noise: &N, scale: f64, probability: f64) -> Result<Bounds, RootError> {
-    let outside = 1.0 - probability;
-    let excess = |t: f64| exceedance(noise, scale, t).ln() - Bounds::exact(outside).ln();
+    if !(probability > 0.0 && probability < 1.0) {
+        return Err(RootError::EmptyRange { lower: probability, upper: probability });
+    }
+    let outside = (Bounds::ONE - Bounds::exact(probability)).ln();
+    let excess = |t: f64| exceedance(noise, scale, t).ln() - outside;
     monotone_root(excess, Range::POSITIVE.bracket_from(scale * noise.magnitude()), Direction::Decreasing)
 }
 

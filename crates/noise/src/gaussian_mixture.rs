@@ -10,9 +10,11 @@ use reticent_numerics::{Bounds, Enclosure};
 /// A normal draw whose standard deviation is drawn afresh, in secret, for each release.
 ///
 /// # Distribution
-/// With standard deviations `s_i` and weights `w_i`: `f(x) = sum w_i phi(x/s_i)/s_i` and `P[X > x] = sum w_i Q(x/s_i)`, both up to the factor `c = sum w_i`, so that the
-/// weights need not add up to one exactly. As a mixture of symmetric unimodal densities about the same point it is symmetric and unimodal. The two
-/// stages are never carried out: the sampler draws from the mixture itself, so that no drawn scale exists that could be kept or reused.
+/// With standard deviations `s_i` and weights `w_i`: `f(x) = sum w_i phi(x/s_i)/s_i` and `P[X > x] = sum w_i
+/// Q(x/s_i)`, both up to the factor `c = sum w_i`, so that the weights need not add up to one exactly. As a mixture
+/// of symmetric unimodal densities about the same point it is symmetric and unimodal. The two stages are never
+/// carried out: the sampler draws from the mixture itself, so that no drawn scale exists that could be kept or
+/// reused.
 ///
 /// # Guarantee
 /// Approximate differential privacy; the loss is not monotone in general, so the profile is that of the mixture itself.
@@ -28,8 +30,8 @@ impl GaussianMixture {
     /// The standard deviations with their weights.
     ///
     /// # Errors
-    /// If there are none or more than 1000, a standard deviation is not from 1e-150 to 1e150, a weight is not from 1e-300 to 1, or the weights do
-    /// not add up to 1 within 1e-9.
+    /// If there are none or more than 1000, a standard deviation is not from 1e-150 to 1e150, a weight is not from
+    /// 1e-300 to 1, or the weights do not add up to 1 within 1e-9.
     pub fn new(components: Vec<(f64, f64)>) -> Result<Self, NoiseError> {
         let count = components.len();
         require((1..=1000).contains(&count), "number of standard deviations", count as f64, "from 1 to 1000")?;

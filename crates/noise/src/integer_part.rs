@@ -7,13 +7,17 @@ use reticent_numerics::Enclosure;
 /// The first guess comes from `f64`, which cannot tell neighbouring integers apart beyond `2^53`; the rest is taken
 /// at the precision of `x`.
 pub(crate) fn integer_part<E: Enclosure>(x: &E) -> (i128, i128) {
-    // Saturating conversion: an unbounded enclosure gets unbounded integers.
+    // Saturating conversion: an enclosure that reaches beyond 2^120 gets integers beyond it on both sides.
     let guess = x.bounds().lower().floor() as i128;
     if guess.unsigned_abs() > 1 << 120 {
-        return (i128::MIN >> 1, i128::MAX >> 1);
+        return (-(1 << 121), 1 << 121);
     }
     let rest = (x.clone() - x.integer(guess)).bounds();
-    (guess.saturating_add(rest.lower().floor() as i128), guess.saturating_add(rest.upper().floor() as i128))
+    let limit = |n: i128| n.clamp(-(1 << 121), 1 << 121);
+    (
+        limit(guess.saturating_add(rest.lower().floor() as i128)),
+        limit(guess.saturating_add(rest.upper().floor() as i128)),
+    )
 }
 
 #[cfg(test)]

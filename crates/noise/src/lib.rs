@@ -1,7 +1,7 @@
 //! Exact noise: distributions that bound their own density and tails, and draws that follow them to the last bit.
 //!
-//! What it is: the random part of every release. What it never does: see a private value before its noise is drawn, use `f64` to decide
-//! a probability, or continue without entropy.
+//! What it is: the random part of every release. What it never does: decide a probability by a rounded number, or continue
+//! without entropy. Additive noise is drawn without seeing the private value; the two draws that depend on it are [`Truncated`] and [`choose`].
 //!
 //! One trait carries the design: a [`Noise`] bounds its density and tails at any precision, and generic code makes the rest of it. The proof of
 //! exactness is in `docs/noise.md`; it is short.

@@ -35,11 +35,12 @@ const LEFT_OPEN: f64 = 1e-13;
 /// they may contribute. (A loss that comes within a small margin of `epsilon` on a long stretch, as that of Laplace noise does, takes pieces as short as the margin: there the
 /// mechanisms' own formulas are sharper.)
 pub fn violation<N: Noise>(noise: &N, scale: f64, distance: f64, epsilon: f64) -> Violation {
-    if !(epsilon >= 0.0 && epsilon.is_finite()) {
+    if !(epsilon >= 0.0 && epsilon.is_finite() && distance.is_finite() && scale > 0.0) {
         let anything = Bounds::new(0.0, 1.0);
         return Violation { probability: anything, moved_probability: anything, delta: anything };
     }
-    let shift = Bounds::exact(distance) / Bounds::exact(scale);
+    // The noise is symmetric: a move to either side reveals the same.
+    let shift = Bounds::exact(distance.abs()) / Bounds::exact(scale);
     let line = Line { noise, shift, factor: Bounds::exact(epsilon).exp() };
     let mut totals = Totals::default();
     let mut open = BinaryHeap::new();
@@ -283,5 +284,7 @@ mod tests {
         for epsilon in [f64::NAN, f64::INFINITY, -1.0] {
             assert_eq!(violation(&Laplace, 1.0, 1.0, epsilon).delta.upper(), 1.0);
         }
+        assert_eq!(violation(&Laplace, 1.0, f64::NAN, 1.0).delta.upper(), 1.0);
+        assert_eq!(violation(&Gaussian, 1.0, -1.0, 0.5), violation(&Gaussian, 1.0, 1.0, 0.5));
     }
 }

@@ -6,7 +6,7 @@
 //! the 44 bits leave open rounds to the same lattice point.
 //!
 //! Otherwise more is learned, never assumed:
-//! 1. The height gets 53 more bits and is compared with certified bounds on the density, in `f64`.
+//! 1. A second word gives the height 44 more bits and the position 20, and the height is compared with certified bounds on the density, in `f64`.
 //! 2. If the bounds overlap (about once in `2^50` such comparisons), height and position get more bits and the
 //!    density is bounded at a precision that grows until they do not.
 //! 3. If the position's range straddles a rounding boundary, it gets more bits until it does not.
@@ -293,16 +293,16 @@ impl<N: Noise> Sampler<N> {
         }
         // The least j that X may round to: its upper boundary lies beyond the edge.
         let edge = UBig::from(self.strips.tail_start()) * UBig::from(self.mantissa);
-        let mut beyond = nearest(edge, self.shift);
+        let mut beyond = nearest(edge, self.shift).min(LARGEST_DRAW as u128 - 1);
         let mut step = 1u128;
-        // Invariant: V < S((beyond - 1/2) s), or `beyond` is the first candidate.
+        // The answer is at least `beyond`, and at most LARGEST_DRAW.
         let mut upper = loop {
-            let candidate = beyond + step;
-            if candidate >= LARGEST_DRAW as u128 {
-                return Ok(Some(LARGEST_DRAW as u128));
-            }
+            let candidate = (beyond + step).min(LARGEST_DRAW as u128 - 1);
             if !self.below_tail(&TailPoint::AboveStep(candidate), &mut uniform, random)? {
                 break candidate;
+            }
+            if candidate == LARGEST_DRAW as u128 - 1 {
+                return Ok(Some(LARGEST_DRAW as u128));
             }
             beyond = candidate;
             step *= 2;

@@ -40,7 +40,7 @@ const LEVELS: usize = 3;
 
 /// The table's unit is this many bits below the magnitude of the distribution.
 const UNIT_BELOW_MAGNITUDE: i32 = 52;
-/// Edges are kept to this many significant bits, so that a position times a 53-bit scale is a `u128`.
+/// Edges are kept to this many significant bits, so that a position times the 64 bits of a scale is a `u128`.
 const EDGE_BITS: u32 = 58;
 /// No edge lies beyond `2^110` units; the rest is left to the tail.
 const EDGE_LIMIT: u128 = 1 << 110;

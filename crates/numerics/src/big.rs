@@ -37,7 +37,8 @@ const EXP_ARGUMENT_TOP: i64 = 39;
 /// a relative `2^-p` is added to its radius, which is `2^15` units in the last place of what the
 /// library was asked for. So a defect in the rounding of that library, which promises half a unit,
 /// cannot make a result wrong. (Such defects happen: one in a big-number dependency left the noise of
-/// a released privacy library biased for two years.) What is trusted is exact integer arithmetic.
+/// a released privacy library biased for two years.) What is trusted is exact integer arithmetic, and
+/// that the library errs by less than `2^15` such units.
 ///
 /// # Example
 /// ```

@@ -20,7 +20,8 @@ use tails::{first_moment, relative_tail, weight};
 /// `P[N = n] = f(n)/Z`, `f(n) = exp(-n^2/(2 sigma^2))`, for every integer `n`.
 ///
 /// # Guarantee
-/// The loss `(2 n D + D^2)/(2 sigma^2)` increases with `n` and exceeds `epsilon` from `n_0 = floor(epsilon sigma^2/D - D/2) + 1` on, so
+/// The loss `(2 n D + D^2)/(2 sigma^2)` increases with `n` and exceeds `epsilon` from `n_0 = floor(epsilon sigma^2/D
+/// - D/2) + 1` on, so
 ///
 /// ```text
 /// delta(epsilon) = P[N >= n_0] - e^epsilon P[N >= n_0 + D]
@@ -29,14 +30,17 @@ use tails::{first_moment, relative_tail, weight};
 /// exactly. A smaller shift moves the second tail up and so loses less. Charged as [`Event::DiscreteGaussian`].
 ///
 /// # Numerics
-/// With `R(n) = P[N >= n]/P[N = n]` and `e^epsilon f(n_0 + D) = f(n_0) exp(epsilon - loss(n_0))`, the profile is `f(n_0) [R(n_0) - exp(epsilon - loss(n_0)) R(n_0 + D)]/Z`, and nothing overflows; it is evaluated
-/// with 100 bits, or 256 where these cancel.
+/// With `R(n) = P[N >= n]/P[N = n]` and `e^epsilon f(n_0 + D) = f(n_0) exp(epsilon - loss(n_0))`, the profile is
+/// `f(n_0) [R(n_0) - exp(epsilon - loss(n_0)) R(n_0 + D)]/Z`, and nothing overflows; it is evaluated with 100 bits,
+/// or 256 where these cancel.
 ///
 /// # Calibration
-/// Unlike the continuous profile this one is not monotone in `sigma` where `epsilon/D` is of the order of 1 or more: it has valleys where the loss of some integer is
-/// exactly `epsilon`. At `sigma = 1/sqrt(2 epsilon)` and `D = 1`, for example, the answer 0 loses just `epsilon`, and what is left is `delta = P[N = 1] + ...`, about `e^-epsilon`, where
-/// the continuous Gaussian has a `delta` of nearly 1/2; a little more noise is then less private. The least `sigma` is looked for in every valley, from below, and then found
-/// to a relative `1e-14`: proved there, and not proved at the number tried next below.
+/// Unlike the continuous profile this one is not monotone in `sigma` where `epsilon/D` is of the order of 1 or more:
+/// it has valleys where the loss of some integer is exactly `epsilon`. At `sigma = 1/sqrt(2 epsilon)` and `D = 1`,
+/// for example, the answer 0 loses just `epsilon`, and what is left is `delta = P[N = 1] + ...`, about `e^-epsilon`,
+/// where the continuous Gaussian has a `delta` of nearly 1/2; a little more noise is then less private. The least
+/// `sigma` is looked for in every valley, from below, and then found to a relative `1e-14`: proved there, and not
+/// proved at the number tried next below.
 ///
 /// # References
 /// Canonne, Kamath, Steinke, *The discrete Gaussian for differential privacy*, 2020, Theorem 7.
@@ -132,14 +136,17 @@ fn check_sensitivity(sensitivity: u64) -> Result<(), MechanismError> {
 
 /// Below this `epsilon/D` there are no valleys to look into.
 ///
-/// Around `n_0` the weights fall by the factor `exp(-epsilon/D)` from one integer to the next, so with `x = epsilon/D` the profile is a sum over the integers of a multiple of
-/// `u exp(-x u)`, `u > 0`. By Poisson's formula it moves by a relative `2 (x/2 pi)^2` as the integers pass, a slope of up to `x^2/pi` for each, against a fall of `x/2`: the fall wins for `x < 1.5`.
+/// Around `n_0` the weights fall by the factor `exp(-epsilon/D)` from one integer to the next, so with `x =
+/// epsilon/D` the profile is a sum over the integers of a multiple of `u exp(-x u)`, `u > 0`. By Poisson's formula it
+/// moves by a relative `2 (x/2 pi)^2` as the integers pass, a slope of up to `x^2/pi` for each, against a fall of
+/// `x/2`: the fall wins for `x < 1.5`.
 const VALLEYS_FROM: f64 = 0.5;
 
 /// The least `sigma` whose certified `delta(epsilon)` is within the budget.
 ///
-/// Between two values of `sigma` at which `n_0` changes, `sigma_n = sqrt(D (n + D/2)/epsilon)`, the profile rises or falls or first rises and then falls, so that it is least at an end; the
-/// first end that is within the budget closes the interval with the first crossing. (The proof of the result does not rest on this, its being the least does.)
+/// Between two values of `sigma` at which `n_0` changes, `sigma_n = sqrt(D (n + D/2)/epsilon)`, the profile rises or
+/// falls or first rises and then falls, so that it is least at an end; the first end that is within the budget closes
+/// the interval with the first crossing. (The proof of the result does not rest on this, its being the least does.)
 fn least_sigma(epsilon: f64, delta: f64, sensitivity: u64) -> Result<f64, MechanismError> {
     let certified = |sigma: f64| profile(sigma, sensitivity, epsilon);
     let distance = sensitivity as f64;
@@ -223,8 +230,9 @@ fn profile_at<E: Enclosure>(sigma: f64, sensitivity: u64, epsilon: f64, like: &E
 
 /// `(E|N|, E[N^2])` and `ln Z`.
 ///
-/// From `sigma = 4` on by Euler-Maclaurin and by Poisson's formula `sum_n exp(-s n^2) = sqrt(pi/s) sum_k exp(-pi^2 k^2/s)`, whose derivative in `s = 1/(2 sigma^2)` gives
-/// `E[N^2] = sigma^2 - 4 pi^2 sigma^4 S_2/S_0` with `S_m = sum_k k^m exp(-2 pi^2 sigma^2 k^2)`; below, by plain sums of a few dozen terms.
+/// From `sigma = 4` on by Euler-Maclaurin and by Poisson's formula `sum_n exp(-s n^2) = sqrt(pi/s) sum_k exp(-pi^2
+/// k^2/s)`, whose derivative in `s = 1/(2 sigma^2)` gives `E[N^2] = sigma^2 - 4 pi^2 sigma^4 S_2/S_0` with `S_m =
+/// sum_k k^m exp(-2 pi^2 sigma^2 k^2)`; below, by plain sums of a few dozen terms.
 fn moments(sigma: f64) -> (Wide, Wide, Wide) {
     let like = Wide::ONE;
     let total = mass(sigma, &like);
@@ -245,7 +253,8 @@ fn moments(sigma: f64) -> (Wide, Wide, Wide) {
         absolute = absolute + term;
         square = square + term * Wide::exact(f64::from(n));
     }
-    // Beyond, n^2 f(n) <= exp(2 n - n^2/(2 sigma^2)) <= exp(-g n) with g = last/(2 sigma^2) - 2 >= 6, and these terms add up to less than exp(-g last).
+    // Beyond, n^2 f(n) <= exp(2 n - n^2/(2 sigma^2)) <= exp(-g n) with g = last/(2 sigma^2) - 2 >= 6, and these terms
+    // add up to less than exp(-g last).
     let slope = 0.5 * f64::from(last) / (sigma * sigma) - 2.0;
     let left = Wide::ZERO.hull(Wide::exact(-0.99 * slope * f64::from(last)).exp());
     (two(absolute + left) / total, two(square + left) / total, total.ln())
@@ -314,7 +323,8 @@ impl Mechanism for DiscreteGaussianMechanism {
     }
 }
 
-/// Rounds to the nearest integer, halves up, and adds the noise. Two values that differ by at most the integer `D` round to integers that do.
+/// Rounds to the nearest integer, halves up, and adds the noise. Two values that differ by at most the integer `D`
+/// round to integers that do.
 #[derive(Clone, Debug)]
 struct IntegerReleaser {
     sampler: Sampler<Spread<DiscreteGaussian>>,

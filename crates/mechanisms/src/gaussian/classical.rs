@@ -6,8 +6,9 @@ use reticent_numerics::{Bounds, Enclosure};
 
 /// `sigma/D = sqrt(2 ln(constant/delta))/epsilon`: constant 2 for Dwork et al. 2006, 1.25 for Dwork and Roth 2014.
 ///
-/// The published proofs cover `epsilon <= 1` only (erratum N1: Theorem 3 of the lecture notes omits it). What counts here is the exact profile: it shows
-/// that the forms hold up to an `epsilon` of 8.42 (2014) at `delta = 1e-5`, for example, and fail beyond.
+/// The published proofs cover `epsilon <= 1` only (erratum N1: Theorem 3 of the lecture notes omits it). What counts
+/// here is the exact profile: it shows that the forms hold up to an `epsilon` of 8.42 (2014) at `delta = 1e-5`, for
+/// example, and fail beyond.
 ///
 /// # Errors
 /// Where the exact `delta` is not proved to be within the budget; the message says what it really is.

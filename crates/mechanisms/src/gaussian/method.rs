@@ -8,7 +8,8 @@ use crate::guarantee::Notion;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum GaussianMethod {
-    /// The least standard deviation that is `(epsilon, delta)`-differentially private (Balle and Wang 2018): the default.
+    /// The least standard deviation that is `(epsilon, delta)`-differentially private (Balle and Wang 2018): the
+    /// default.
     Analytic,
     /// `sqrt(2 ln(2/delta)) D/epsilon` (Dwork et al. 2006), where that is enough.
     Classical2006,

@@ -29,14 +29,17 @@ use reticent_numerics::{Bounds, Enclosure};
 /// `f(x) = exp(-x^2/(2 sigma^2))/(sigma sqrt(2 pi))`.
 ///
 /// # Guarantee
-/// `(epsilon, delta)`-differential privacy with the `delta` of [`GaussianProfile`], exactly, in any dimension; or, for the methods that say so,
-/// probabilistic differential privacy, which post-processing can break (erratum L4). Charged as [`Event::Gaussian`].
+/// `(epsilon, delta)`-differential privacy with the `delta` of [`GaussianProfile`], exactly, in any dimension; or,
+/// for the methods that say so, probabilistic differential privacy, which post-processing can break (erratum L4).
+/// Charged as [`Event::Gaussian`].
 ///
-/// Noise and loss depend on `sigma/D` alone. A calibration finds the least ratio, multiplies it by `D` rounding up, and then proves the promise
-/// again for the very `sigma` and `D` that are stored: so `sigma` is linear in `D` but for the last bit. The released noise has at least this ratio.
+/// Noise and loss depend on `sigma/D` alone. A calibration finds the least ratio, multiplies it by `D` rounding up,
+/// and then proves the promise again for the very `sigma` and `D` that are stored: so `sigma` is linear in `D` but
+/// for the last bit. The released noise has at least this ratio.
 ///
 /// # References
-/// Balle and Wang, *Improving the Gaussian mechanism for differential privacy*, 2018; for the others see [`GaussianMethod`].
+/// Balle and Wang, *Improving the Gaussian mechanism for differential privacy*, 2018; for the others see
+/// [`GaussianMethod`].
 ///
 /// # Example
 /// ```
@@ -66,7 +69,8 @@ impl GaussianMechanism {
     /// The noise that `method` gives for a budget, with the proof that it keeps it.
     ///
     /// # Errors
-    /// If the method is not within its budget there (the classical ones for large `epsilon`), or not defined (all but the analytic one at `epsilon = 0`), or no scale can be certified.
+    /// If the method is not within its budget there (the classical ones for large `epsilon`), or not defined (all but
+    /// the analytic one at `epsilon = 0`), or no scale can be certified.
     pub fn calibrate(
         method: GaussianMethod,
         epsilon: Epsilon,
@@ -127,8 +131,8 @@ impl GaussianMechanism {
 
     /// What releases each coordinate of a vector of which `sensitivity` is the l2 sensitivity.
     ///
-    /// Rounding `d` coordinates to the lattice, spacing `t`, can add `sqrt(d) t` to the l2 sensitivity; the noise is larger by that factor. For a single coordinate
-    /// this is [`Mechanism::releaser`].
+    /// Rounding `d` coordinates to the lattice, spacing `t`, can add `sqrt(d) t` to the l2 sensitivity; the noise is
+    /// larger by that factor. For a single coordinate this is [`Mechanism::releaser`].
     ///
     /// # Errors
     /// If there are no coordinates, or the noise cannot be made.

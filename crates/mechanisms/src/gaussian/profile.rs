@@ -1,38 +1,43 @@
 //! The privacy profile of Gaussian noise: the least `delta` at each `epsilon`, to the last digits.
 //!
 //! # Formula
-//! With `c = epsilon sigma/D` and `h = D/(2 sigma)`, the privacy loss is normal with mean `2 h^2` and standard deviation `2 h`, and
-//! (Balle and Wang, *Improving the Gaussian mechanism for differential privacy*, 2018, Theorem 8)
+//! With `c = epsilon sigma/D` and `h = D/(2 sigma)`, the privacy loss is normal with mean `2 h^2` and standard
+//! deviation `2 h`, and (Balle and Wang, *Improving the Gaussian mechanism for differential privacy*, 2018, Theorem
+//! 8)
 //!
 //! ```text
 //! delta = Q(c - h) - e^epsilon Q(c + h).
 //! ```
 //!
-//! As `(c + h)^2 - (c - h)^2 = 2 epsilon`, the factor `e^epsilon` turns one density into the other, and with Mills' ratio `M = Q/phi`
+//! As `(c + h)^2 - (c - h)^2 = 2 epsilon`, the factor `e^epsilon` turns one density into the other, and with Mills'
+//! ratio `M = Q/phi`
 //!
 //! ```text
 //! delta = phi(c - h) [M(c - h) - M(c + h)],
 //! ```
 //!
-//! in which nothing overflows. It cancels where `h` is small beside `max(1, c)`. There `M(x) = ∫_0^∞ exp(-x t - t^2/2) dt` gives, with its moments
-//! `K_j = ∫_0^∞ t^j exp(-c t - t^2/2) dt`,
+//! in which nothing overflows. It cancels where `h` is small beside `max(1, c)`. There `M(x) = ∫_0^∞ exp(-x t -
+//! t^2/2) dt` gives, with its moments `K_j = ∫_0^∞ t^j exp(-c t - t^2/2) dt`,
 //!
 //! ```text
 //! M(c - h) - M(c + h) = 2 ∫_0^∞ sinh(h t) exp(-c t - t^2/2) dt = 2 h sum_(j odd) h^(j-1)/j! K_j,
 //! ```
 //!
-//! a sum of positive terms. Integration by parts gives `K_(j+1) = j K_(j-1) - c K_j`, which is run upward for small `c`, where it loses little, and
-//! downward for large `c`, where the ratios `r_j = K_j/K_(j-1) = j/(c + r_(j+1))` contract every error.
+//! a sum of positive terms. Integration by parts gives `K_(j+1) = j K_(j-1) - c K_j`, which is run upward for small
+//! `c`, where it loses little, and downward for large `c`, where the ratios `r_j = K_j/K_(j-1) = j/(c + r_(j+1))`
+//! contract every error.
 //!
 //! # Precision
-//! `phi(a)` changes by a relative `a da`, so `a = c - h` is carried with 100 bits. Relative width below `1e-13` wherever `delta >= 1e-300`.
+//! `phi(a)` changes by a relative `a da`, so `a = c - h` is carried with 100 bits. Relative width below `1e-13`
+//! wherever `delta >= 1e-300`.
 
 use crate::MechanismError;
 use crate::parameters::{Distance, Scale};
 use reticent_numerics::normal::{mills_ratio, normal_sf};
 use reticent_numerics::{Bounds, Enclosure, Wide};
 
-/// The exact privacy profile of Gaussian noise of standard deviation `sigma` on a query of l2 sensitivity `D`, in any dimension.
+/// The exact privacy profile of Gaussian noise of standard deviation `sigma` on a query of l2 sensitivity `D`, in any
+/// dimension.
 ///
 /// Every result bounds the truth from both sides. A smaller shift than `D` loses less, so `D` is the worst case.
 ///
@@ -89,8 +94,8 @@ impl GaussianProfile {
         checked(epsilon).map(|epsilon| self.at(epsilon).one_sided())
     }
 
-    /// Bounds on `P[|L| > epsilon] = Q(c - h) + Q(c + h)`, the `delta` of probabilistic differential privacy (erratum L9: the paper's Eqn 17
-    /// doubles the first term in place of adding the second).
+    /// Bounds on `P[|L| > epsilon] = Q(c - h) + Q(c + h)`, the `delta` of probabilistic differential privacy (erratum
+    /// L9: the paper's Eqn 17 doubles the first term in place of adding the second).
     ///
     /// # Errors
     /// If `epsilon` is negative, infinite or a NaN.
@@ -156,7 +161,8 @@ impl Place {
         -half_square(self.near).bounds() + inverse_root_two_pi().ln() + self.difference().ln()
     }
 
-    /// `1 - delta = Q(h - c) + phi(c - h) M(c + h)`, a sum of positive terms, for `c < h`. Where `delta` is near 1, this is what the scale depends on.
+    /// `1 - delta = Q(h - c) + phi(c - h) M(c + h)`, a sum of positive terms, for `c < h`. Where `delta` is near 1,
+    /// this is what the scale depends on.
     fn complement(&self) -> Bounds {
         (normal_sf(-self.near.bounds()) + self.density() * mills_ratio(self.far)).clamp(0.0, 1.0)
     }
@@ -249,11 +255,13 @@ impl Place {
         sum + term * rest
     }
 
-    /// The same sum as `K_0 r_1 (1 + h^2/(2*3) r_2 r_3 (1 + h^2/(4*5) r_4 r_5 (...)))`, from the innermost bracket outward.
+    /// The same sum as `K_0 r_1 (1 + h^2/(2*3) r_2 r_3 (1 + h^2/(4*5) r_4 r_5 (...)))`, from the innermost bracket
+    /// outward.
     fn backward_sum(&self) -> Bounds {
         let (last, rest) = self.last_term();
         let (c, square) = (self.centre, self.half.square());
-        // The relative errors contract by exp(-c/sqrt j) or faster at the step to j: by exp(-40) and more on the way to j = 1.
+        // The relative errors contract by exp(-c/sqrt j) or faster at the step to j: by exp(-40) and more on the way
+        // to j = 1.
         let steps = 20.0 / c.lower() + 1.0;
         let first = last.max((steps * steps) as u32) + 6;
         let start = f64::from(first);
@@ -273,7 +281,8 @@ impl Place {
     }
 }
 
-/// From this `c` on the ratios of the moments contract within a hundred steps; below it the recurrence upward loses less than a digit.
+/// From this `c` on the ratios of the moments contract within a hundred steps; below it the recurrence upward loses
+/// less than a digit.
 const BACKWARD_FROM: f64 = 2.0;
 
 /// `x^2/2`.

@@ -27,8 +27,8 @@ pub(super) struct CellMoments {
     /// The index `i` of the first cell.
     pub(super) first: i64,
     pub(super) cells: Vec<Moments>,
-    /// How many half steps a loss can be from the centre of its cell, at most: one more than there are coordinates.
-    pub(super) half_steps: i64,
+    /// How many sixteenths of a step a loss can be from the centre of its cell, at most: eight for each coordinate, and one.
+    pub(super) sixteenths: i64,
     /// A bound on the mass that no cell holds.
     pub(super) outside: f64,
 }
@@ -60,16 +60,16 @@ impl CellMoments {
                 shift.threshold((index + 0.5) * step + offset).map_or(reach, |(low, _)| low.clamp(from, reach))
             };
             let centre = Bounds::exact(index * step) + Bounds::exact(offset);
-            // Rounding moves an end of a cell by far less than this; and twelve times 0.54 steps are at most thirteen half steps.
+            // Rounding moves an end of a cell by far less than this; and eleven times 0.505 steps are less than 89 sixteenths.
             let ends = shift.loss_at(from, step).hull(shift.loss_at(to, step)) - centre;
-            if !(ends.lower() >= -0.54 * step && ends.upper() <= 0.54 * step) {
+            if !(ends.lower() >= -0.505 * step && ends.upper() <= 0.505 * step) {
                 return None;
             }
             cells.push(moments(shift, losses, centre, from, to, &breaks));
             from = to;
             index += 1.0;
         }
-        Some(CellMoments { first: first as i64, cells, half_steps: 2, outside })
+        Some(CellMoments { first: first as i64, cells, sixteenths: 9, outside })
     }
 
     /// The sum of two independent losses.
@@ -85,7 +85,7 @@ impl CellMoments {
         CellMoments {
             first: self.first + other.first,
             cells,
-            half_steps: self.half_steps + other.half_steps - 1,
+            sixteenths: self.sixteenths + other.sixteenths - 1,
             outside: add_up(self.outside, other.outside),
         }
     }

@@ -14,17 +14,21 @@ use reticent_numerics::quadrature::{Integrand, Options, integrate_with_tail};
 use reticent_numerics::root::{Direction, Range, least_at_most, monotone_root};
 use reticent_numerics::{Bounds, Enclosure};
 
-/// Adds normal noise whose standard deviation is drawn afresh and in secret for each release, to a scalar of sensitivity `D`.
+/// Adds normal noise whose standard deviation is drawn afresh and in secret for each release, to a scalar of
+/// sensitivity `D`.
 ///
 /// # Distribution
 /// `f(x) = sum w_i phi(x/s_i)/s_i`. The draw is made from the mixture itself, so no drawn `s_i` exists that could leak.
 ///
 /// # Guarantee
-/// `(epsilon, delta)`-differential privacy with the `delta` of the mixture, certified from its density: see [`Mechanism::delta`]. For a symmetric unimodal density `f(x) - e^epsilon f(x + d)` increases with `d` at every
-/// `x >= -d/2`, and is not positive elsewhere; so the largest shift is the worst case, and scaling all `s_i` up by a common factor, which is a smaller shift, loses less.
+/// `(epsilon, delta)`-differential privacy with the `delta` of the mixture, certified from its density: see
+/// [`Mechanism::delta`]. For a symmetric unimodal density `f(x) - e^epsilon f(x + d)` increases with `d` at every
+/// `x >= -d/2`, and is not positive elsewhere; so the largest shift is the worst case, and scaling all `s_i` up by a
+/// common factor, which is a smaller shift, loses less.
 ///
-/// The hockey-stick divergence is jointly convex, which gives the averaged bound `delta(epsilon) <= sum w_i delta_i(epsilon)` at one and the same `epsilon`:
-/// [`RandomScaleGaussianMechanism::averaged_delta`]. Averaging `e^epsilon` over the components at one `delta`, as Eqns 3 to 7 do, is not a bound (erratum R2).
+/// The hockey-stick divergence is jointly convex, which gives the averaged bound `delta(epsilon) <= sum w_i
+/// delta_i(epsilon)` at one and the same `epsilon`: [`RandomScaleGaussianMechanism::averaged_delta`]. Averaging
+/// `e^epsilon` over the components at one `delta`, as Eqns 3 to 7 do, is not a bound (erratum R2).
 ///
 /// Charged as [`Event::RandomScaleGaussian`].
 ///
@@ -58,7 +62,8 @@ impl RandomScaleGaussianMechanism {
     /// Noise with the given standard deviations and weights, promising the least `delta` that is proved at `epsilon`.
     ///
     /// # Errors
-    /// If the list is empty, a standard deviation is not from 1e-150 to 1e150, a weight not positive, or the weights do not add up to 1.
+    /// If the list is empty, a standard deviation is not from 1e-150 to 1e150, a weight not positive, or the weights
+    /// do not add up to 1.
     pub fn new(components: Vec<(f64, f64)>, sensitivity: Distance, epsilon: Epsilon) -> Result<Self, MechanismError> {
         let mixture = GaussianMixture::new(components)?;
         let certified = profile::delta(&mixture, sensitivity.get(), epsilon.get());
@@ -72,7 +77,8 @@ impl RandomScaleGaussianMechanism {
         })
     }
 
-    /// The given standard deviations times the least common factor that is proved to keep a budget, to a relative `1e-12`.
+    /// The given standard deviations times the least common factor that is proved to keep a budget, to a relative
+    /// `1e-12`.
     ///
     /// # Errors
     /// As for [`RandomScaleGaussianMechanism::new`], and if no factor is certified.
@@ -131,10 +137,12 @@ impl RandomScaleGaussianMechanism {
         self.components().iter().map(|&(sigma, _)| sigma).fold(0.0, f64::max)
     }
 
-    /// The differential entropy `-2 ∫_0^∞ f ln f`, in units of the largest standard deviation, by certified quadrature up to 12 and a bound beyond.
+    /// The differential entropy `-2 ∫_0^∞ f ln f`, in units of the largest standard deviation, by certified
+    /// quadrature up to 12 and a bound beyond.
     ///
-    /// With `u = x/s_max >= 12`, `f(u) >= w exp(-u^2/2)/sqrt(2 pi)` for the weight `w` of the largest component, so `0 <= -ln f <= u^2/2 + 1 - ln w`; every component has
-    /// less than `phi(12) < 3e-32` beyond, so that the rest is below `1e-29 (1 - ln w)`.
+    /// With `u = x/s_max >= 12`, `f(u) >= w exp(-u^2/2)/sqrt(2 pi)` for the weight `w` of the largest component, so
+    /// `0 <= -ln f <= u^2/2 + 1 - ln w`; every component has less than `phi(12) < 3e-32` beyond, so that the rest is
+    /// below `1e-29 (1 - ln w)`.
     fn entropy(&self) -> Bounds {
         let unit = self.largest_sigma();
         let weight = self.components().iter().filter(|part| part.0 == unit).map(|part| part.1).fold(0.0, f64::max);

@@ -285,6 +285,18 @@ impl Mechanism for RandomScaleLaplace {
     fn releaser(&self) -> Result<Box<dyn Releaser>, MechanismError> {
         Ok(Box::new(MixtureReleaser { sampler: Sampler::new(self.noise.clone(), 1.0, self.lattice)? }))
     }
+
+    /// For as many coordinates as the mechanism was made for, or fewer, which cost less.
+    fn vector_releaser(&self, coordinates: u32) -> Result<Box<dyn Releaser>, MechanismError> {
+        epsilon::count("coordinates", coordinates)?;
+        if coordinates > self.coordinates {
+            let made_for = self.coordinates;
+            return Err(MechanismError::Refused(format!(
+                "this random-scale Laplace mechanism was calibrated for {made_for} coordinates, not for {coordinates}: calibrate it for the vector"
+            )));
+        }
+        self.releaser()
+    }
 }
 
 /// A lattice for the noise, and the l1 sensitivity of values that have been put on it.

@@ -30,7 +30,7 @@ pub enum InverseScale {
     Uniform(UniformScale),
     /// A normal distribution cut to an interval.
     TruncatedGaussian(TruncatedGaussianScale),
-    /// A sum of independent parts with non-negative weights.
+    /// A sum of independent parts with positive weights.
     Combined(Combined),
 }
 

@@ -31,7 +31,7 @@ impl TruncatedGaussianScale {
     /// The mean and standard deviation before the cut, and the interval.
     ///
     /// # Errors
-    /// Unless `mu` is finite, `sigma` a number from 1e-150 to 1e150, `0 <= lower < upper <= 1e150`, and the interval within 30 standard
+    /// Unless `mu` is a number from -1e150 to 1e150, `sigma` one from 1e-150 to 1e150, `0 <= lower < upper <= 1e150`, and the interval within 30 standard
     /// deviations of the mean.
     pub fn new(mu: f64, sigma: f64, lower: f64, upper: f64) -> Result<Self, NoiseError> {
         require(mu.abs() <= 1e150, "mu", mu, "a number from -1e150 to 1e150")?;

@@ -4,6 +4,7 @@ use super::moments::{exponential_moments, product, scaled_powers};
 use crate::NoiseError;
 use crate::parameter::require;
 use reticent_numerics::Enclosure;
+use std::cmp::Ordering;
 
 /// `T` uniform on `[lower, upper]`.
 ///
@@ -85,14 +86,15 @@ fn exponential_moment<E: Enclosure>(j: u32, h: &E) -> E {
 /// The power series `sum_n (-h)^n / (n! (n + j + 1))` for `0 <= h <= 1`. Its terms alternate and decrease, so the error is at most the
 /// first one left out.
 fn exponential_moment_near_zero<E: Enclosure>(j: u32, h: &E) -> E {
-    let negligible = 2f64.powi(-(h.precision() as i32) - 4);
+    // Compared at the precision of h: beyond a thousand bits f64 cannot hold it.
+    let negligible = h.exactly(1.0).times_power_of_two(-(h.precision() as i32) - 4);
     let mut sum = h.exactly(0.0);
     let mut power = h.exactly(1.0);
     let mut n = 0u32;
     loop {
         let term = power.clone() / h.exactly(f64::from(n + j + 1));
-        let size = term.bounds();
-        if size.upper().max(-size.lower()) <= negligible {
+        let size = if n.is_multiple_of(2) { term.clone() } else { -term.clone() };
+        if size.compare(&negligible).is_some_and(Ordering::is_lt) || n > 100_000 {
             return sum + h.exactly(0.0).hull(term);
         }
         sum = sum + term;
