@@ -240,6 +240,18 @@ pub static MECHANISMS: [Entry; 11] = [
         choose: None,
     },
     Entry {
+        name: "random-scale-gaussian",
+        purpose: "numbers with a small exception, by Gaussian noise whose standard deviation is drawn from --sigmas",
+        notions: &["approximate"],
+        methods: &["exact"],
+        calibrated_by: &["epsilon", "delta", "sensitivity", "sigmas", "clamp"],
+        made_of: &["sigmas", "sensitivity", "clamp"],
+        calibrate: random_scale_gaussian::calibrate,
+        describe: random_scale_gaussian::describe,
+        clamps_itself: false,
+        choose: None,
+    },
+    Entry {
         name: "exponential",
         purpose: "a choice among candidates by their utilities, without exceptions; --method one-way where they move together",
         notions: &["pure"],
@@ -262,18 +274,6 @@ pub static MECHANISMS: [Entry; 11] = [
         describe: choice::make::<PermuteAndFlip>,
         clamps_itself: false,
         choose: Some(choice::choose::<PermuteAndFlip>),
-    },
-    Entry {
-        name: "random-scale-gaussian",
-        purpose: "numbers with a small exception, by Gaussian noise whose standard deviation is drawn from --sigmas",
-        notions: &["approximate"],
-        methods: &["exact"],
-        calibrated_by: &["epsilon", "delta", "sensitivity", "sigmas", "clamp"],
-        made_of: &["sigmas", "sensitivity", "clamp"],
-        calibrate: random_scale_gaussian::calibrate,
-        describe: random_scale_gaussian::describe,
-        clamps_itself: false,
-        choose: None,
     },
 ];
 

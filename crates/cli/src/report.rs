@@ -51,6 +51,35 @@ impl From<Errors> for ErrorFigures {
     }
 }
 
+/// One value, or several of the same name, as the weights of a mixture have.
+#[derive(Debug, Serialize)]
+#[serde(untagged)]
+enum Parameter {
+    One(f64),
+    Several(Vec<f64>),
+}
+
+impl Parameter {
+    fn values(&self) -> &[f64] {
+        match self {
+            Parameter::One(value) => std::slice::from_ref(value),
+            Parameter::Several(values) => values,
+        }
+    }
+}
+
+fn by_name(parameters: Vec<(&'static str, f64)>) -> BTreeMap<&'static str, Parameter> {
+    let mut named: BTreeMap<&'static str, Parameter> = BTreeMap::new();
+    for (name, value) in parameters {
+        let parameter = match named.remove(name) {
+            None => Parameter::One(value),
+            Some(before) => Parameter::Several([before.values(), &[value]].concat()),
+        };
+        named.insert(name, parameter);
+    }
+    named
+}
+
 /// A mechanism in full.
 #[derive(Debug, Serialize)]
 pub struct Report {
@@ -60,7 +89,7 @@ pub struct Report {
     guarantee: Guarantee,
     certified: Certified,
     error: Option<ErrorFigures>,
-    parameters: BTreeMap<&'static str, f64>,
+    parameters: BTreeMap<&'static str, Parameter>,
     event: Event,
     lattice: Option<f64>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
@@ -96,7 +125,7 @@ impl Report {
                 Certificate::Delta(bounds) => Certified::Delta(bounds.into()),
             },
             error,
-            parameters: mechanism.parameters().into_iter().collect(),
+            parameters: by_name(mechanism.parameters()),
             event: mechanism.event(),
             lattice: mechanism.releaser().ok().map(|releaser| releaser.spacing()),
             notes,
@@ -110,7 +139,8 @@ impl Report {
         table.row(["method", self.method]);
         table.row(["scale".to_string(), exact(self.scale)]);
         for (name, value) in &self.parameters {
-            table.row([(*name).to_string(), exact(*value)]);
+            let values: Vec<_> = value.values().iter().map(|value| exact(*value)).collect();
+            table.row([(*name).to_string(), values.join(", ")]);
         }
         table.row(["promise".to_string(), self.guarantee.to_string()]);
         let (name, interval) = match self.certified {

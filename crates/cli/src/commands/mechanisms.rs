@@ -13,7 +13,7 @@ pub fn run(format: Format, output: &mut Output) -> Result<(), Failure> {
         Format::Table => {
             let mut text = String::new();
             for entry in &MECHANISMS {
-                let line = |text: &mut String, name: &str, value: &str| writeln!(text, "  {name:11}{value}");
+                let line = |text: &mut String, name: &str, value: &str| writeln!(text, "  {name:17}{value}");
                 let options =
                     |names: &[&str]| names.iter().map(|name| format!("--{name}")).collect::<Vec<_>>().join(" ");
                 // Writing to a String does not fail.
@@ -22,8 +22,8 @@ pub fn run(format: Format, output: &mut Output) -> Result<(), Failure> {
                 if entry.methods.len() > 1 {
                     let _ = line(&mut text, "methods", &entry.methods.join(", "));
                 }
-                let _ = line(&mut text, "calibrate", &options(entry.calibrated_by));
-                let _ = line(&mut text, "profile", &options(entry.made_of));
+                let _ = line(&mut text, "calibrated by", &options(entry.calibrated_by));
+                let _ = line(&mut text, "or made of", &options(entry.made_of));
             }
             output.text(&text)
         }

@@ -111,9 +111,15 @@ fn points(mechanism: &dyn Mechanism, losses: impl ExactSizeIterator<Item = f64>)
 fn curve_of(mechanism: &dyn Mechanism) -> Result<Vec<Point>, Failure> {
     let start = mechanism.delta(0.0)?.upper();
     let is_deep = |epsilon| Ok::<_, Failure>(mechanism.delta(epsilon)?.upper() <= CURVE_DEPTH * start);
-    let mut end = f64::EPSILON;
-    while end < LARGEST_EPSILON && !is_deep(end)? {
-        end = (2.0 * end).min(LARGEST_EPSILON);
+    let mut end = 1.0;
+    if is_deep(end)? {
+        while end > f64::EPSILON && is_deep(end / 2.0)? {
+            end /= 2.0;
+        }
+    } else {
+        while end < LARGEST_EPSILON && !is_deep(end)? {
+            end = (2.0 * end).min(LARGEST_EPSILON);
+        }
     }
     let mut before = end / 2.0;
     // To a thousandth of the width of the picture.

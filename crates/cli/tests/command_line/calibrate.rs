@@ -70,3 +70,21 @@ fn every_mechanism_answers_in_the_same_shape() {
         }
     }
 }
+
+/// A gamma distribution of shape 1 gives noise without a mean: `null`, and a note that says so.
+#[test]
+fn an_infinite_error_is_null_with_a_note() {
+    let request = "calibrate random-scale-laplace --family gamma --shape 1 --epsilon 1 --sensitivity 1";
+    let answer = reticent(&format!("{request} --format json")).json();
+    assert!(answer["error"]["l1"].is_null() && answer["error"]["l2"].is_null() && answer["error"]["p95"].is_f64());
+    assert_eq!(answer["notes"][0], "not finite for this noise: mean absolute error, root mean square error");
+    assert!(reticent(request).done().contains("mean absolute error       not finite"));
+}
+
+#[test]
+fn parameters_of_one_name_are_a_list() {
+    let request = "calibrate random-scale-gaussian --sigmas 1:0.75,3:0.25 --epsilon 1 --delta 1e-6 --sensitivity 1";
+    let answer = reticent(&format!("{request} --format json")).json();
+    assert_eq!(answer["parameters"]["weight"], serde_json::json!([0.75, 0.25]));
+    assert!(reticent(request).done().contains("weight                    0.75, 0.25\n"));
+}

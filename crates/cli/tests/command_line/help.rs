@@ -2,7 +2,7 @@
 
 use crate::program::reticent;
 
-const NAMES: [&str; 9] = [
+const NAMES: [&str; 11] = [
     "randomized-response",
     "laplace",
     "discrete-laplace",
@@ -11,7 +11,9 @@ const NAMES: [&str; 9] = [
     "discrete-gaussian",
     "generalized-gaussian",
     "random-scale-laplace",
+    "random-scale-gaussian",
     "exponential",
+    "permute-and-flip",
 ];
 
 #[test]

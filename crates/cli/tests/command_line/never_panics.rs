@@ -42,6 +42,14 @@ pub const REQUESTS: &[&str] = &[
     "noise randomized-response --epsilon 1 --categories 3",
     "calibrate exponential --epsilon 1 --sensitivity 1",
     "profile exponential --loss 1 --epsilon 0.5",
+    "noise exponential --epsilon 1 --sensitivity 1 --method one-way",
+    "calibrate permute-and-flip --epsilon 1 --sensitivity 1",
+    "noise permute-and-flip --loss 1 --sensitivity 1",
+    "calibrate random-scale-laplace --family two-point --first 1 --second 5 --weight 0.5 --epsilon 1 --l1 2 --dimension 3",
+    "noise random-scale-laplace --family gamma --shape 2 --epsilon 1 --l1 1",
+    "calibrate random-scale-gaussian --sigmas 1:0.9,3:0.1 --epsilon 1 --delta 1e-6 --sensitivity 1",
+    "profile random-scale-gaussian --sigmas 1:0.9,3:0.1 --sensitivity 1 --epsilon 0.5",
+    "noise random-scale-gaussian --sigmas 1:0.9,3:0.1 --sensitivity 1",
 ];
 
 const STRANGE: &[&str] = &[

@@ -145,3 +145,13 @@ fn answers_that_a_mechanism_cannot_mean_are_refused_by_line() {
         assert!(message.contains("line 2") && !message.contains('7') && !message.contains("0.25"), "{message}");
     }
 }
+
+#[test]
+fn a_choice_is_named_by_its_place() {
+    for mechanism in ["exponential", "permute-and-flip"] {
+        // The second is ahead by 10^3 at a scale of 2: any other has probability e^-500.
+        let run = reticent_with_input(&format!("noise {mechanism} --epsilon 1 --sensitivity 1"), b"10\n1010\n9\n");
+        assert!(run.stderr.contains("the choice of one of 3 candidates"), "{}", run.stderr);
+        assert_eq!(run.done(), "2\n");
+    }
+}

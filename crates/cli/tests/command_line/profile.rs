@@ -67,3 +67,13 @@ fn every_mechanism_has_a_profile() {
         assert!((upper - lower) / upper < 1e-10, "{request}: {answer}");
     }
 }
+
+/// Whatever the size of the noise, the curve covers where its profile falls.
+#[test]
+fn a_curve_finds_its_own_range() {
+    for (sigma, least, most) in [("1e7", 1e-7, 1e-6), ("1", 5.0, 10.0), ("0.1", 100.0, 150.0), ("0.01", 700.0, 700.0)] {
+        let answer = reticent(&format!("profile gaussian --sigma {sigma} --format json")).json();
+        let end = answer["profile"].as_array().unwrap().last().unwrap()["epsilon"].as_f64().unwrap();
+        assert!((least..=most).contains(&end), "{sigma}: {end}");
+    }
+}
