@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 /// A release, described completely enough that an accountant needs no other source.
 ///
 /// Variants are only ever added and never change their meaning; an accountant that does not know one says so. All parameters are those that
-/// the noise was drawn with, not those that were asked for. `sensitivity` is the most by which one privacy unit moves the released value, in the
+/// were certified, not those that were asked for; the noise that is drawn is at least this much. `sensitivity` is the most by which one privacy unit moves the released value, in the
 /// norm that the variant names.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "mechanism", rename_all = "kebab-case")]

@@ -29,7 +29,7 @@ Exit codes:
   0  done
   1  a fault, such as a file that cannot be read or an operating system without entropy
   2  wrong usage, or parameters that no proof covers; the message names what is accepted
-Nothing is written to standard output unless the exit code is 0.";
+Nothing is written to standard output before the whole answer is ready.";
 
 const CALIBRATE_EXAMPLES: &str = "\
 Examples:

@@ -162,7 +162,7 @@ impl Report {
             }
         }
         if let Some(spacing) = self.lattice {
-            table.row(["answers are multiples of".to_string(), power_of_two(spacing)]);
+            table.row(["lattice spacing".to_string(), power_of_two(spacing)]);
         }
         for note in &self.notes {
             table.row(["note", note]);

@@ -31,8 +31,8 @@ use reticent_numerics::{Bounds, Enclosure, Wide};
 /// argument for [`crate::Laplace`] holds with `E min(q^-k, q^-j) = 1 + k (1 - q)/(1 + q) >= 1` for `k < D_1`, the smaller of two moves.
 ///
 /// # Numerics
-/// `b = D/epsilon` is rounded up until `D/b <= epsilon` is proved. Nothing is rounded to a lattice: the answers are integers, and so is the noise. A scalar
-/// that is not an integer is rounded to the nearest, which keeps an integer sensitivity; a vector must consist of integers.
+/// `b = D/epsilon` is rounded up until `D/b <= epsilon` is proved. Nothing is rounded to a lattice: the answers are integers, and so is the noise. Other answers
+/// are not accepted.
 ///
 /// # Example
 /// ```

@@ -1,7 +1,7 @@
 //! Every mechanism of the papers, calibrated to the least scale that provably keeps its promise.
 //!
 //! What it is: one file a mechanism, from its formula to its certificate. What it never does: accept a scale that no proof covers, or
-//! charge for other noise than it adds.
+//! charge for more noise than it adds.
 
 mod additive;
 mod bounded_query;

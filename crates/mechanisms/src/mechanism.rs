@@ -1,7 +1,7 @@
 //! What every mechanism offers.
 
 use crate::MechanismError;
-use crate::guarantee::{Certificate, Guarantee};
+use crate::guarantee::{Certificate, Guarantee, Notion};
 use reticent_accounting::Event;
 use reticent_noise::randomness::{RandomBits, RandomnessError};
 use reticent_numerics::Bounds;
@@ -17,7 +17,8 @@ pub trait Mechanism: Debug + Send + Sync {
     /// How the scale was found, where there is more than one way.
     fn method(&self) -> &'static str;
 
-    /// `sigma` for Gaussian noise and `b` otherwise.
+    /// The figure that stretches the noise: `sigma` for Gaussian noise, `b` for the other additive kinds, the sensitivity that its shape is
+    /// multiplied with for the staircase, and `1/epsilon` where nothing is added.
     fn scale(&self) -> f64;
 
     /// Parameters besides the scale, by name.
@@ -27,6 +28,19 @@ pub trait Mechanism: Debug + Send + Sync {
 
     /// The promise it was calibrated to keep.
     fn guarantee(&self) -> Guarantee;
+
+    /// The promise that a released number keeps.
+    ///
+    /// Released numbers are rounded to a lattice and printed as `f64`. That is post-processing, which a probabilistic promise does not survive
+    /// (erratum L4): the outputs next to where the loss crosses `epsilon` may share a cell with it. What does survive is the approximate promise that
+    /// it implies, with the same `epsilon` and `delta`.
+    fn released_guarantee(&self) -> Guarantee {
+        let promise = self.guarantee();
+        match promise.notion {
+            Notion::Probabilistic => Guarantee { notion: Notion::Approximate, ..promise },
+            Notion::Pure | Notion::Approximate => promise,
+        }
+    }
 
     /// The proof that it keeps it.
     fn certificate(&self) -> Certificate;
@@ -43,7 +57,7 @@ pub trait Mechanism: Debug + Send + Sync {
     /// The error to expect, per released number; `None` where the output is not a number with additive noise.
     fn errors(&self) -> Option<Errors>;
 
-    /// `P[|error| <= t]`, where errors are defined.
+    /// `P[|error| <= t]`, where errors are defined; `None` for a NaN too.
     fn usefulness(&self, t: f64) -> Option<Bounds>;
 
     /// What releases numbers with this mechanism.
@@ -67,7 +81,8 @@ pub trait Mechanism: Debug + Send + Sync {
     }
 }
 
-/// Bounds on the usual measures of error of one released number.
+/// Bounds on the usual measures of error of the noise on one number. A released number is also rounded to its lattice, which moves it by at most half a
+/// spacing more.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Errors {
     /// The mean absolute error `E|X|`.

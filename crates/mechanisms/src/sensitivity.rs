@@ -43,8 +43,7 @@ impl fmt::Display for Neighbours {
 /// a unit more or less. A replaced unit leaves one cell and enters another.
 ///
 /// # Direction
-/// Every figure that is returned is an upper bound, within a few units in the last place of the expression above, and equal to it where that is an
-/// `f64` for `q = 1` and for a `q = 2` whose squares are.
+/// Every figure that is returned is an upper bound, within a few units in the last place of the expression above.
 ///
 /// # Example
 /// ```

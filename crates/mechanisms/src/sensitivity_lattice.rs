@@ -13,7 +13,8 @@ use reticent_numerics::rounding::{add_up, div_up, mul_up, sqrt_up};
 /// A value `x` becomes `floor(2^k x/D + 1/2)` steps, computed exactly. That map is monotone and commutes with adding
 /// `D`, so two values that differ by at most `D` become integers that differ by at most `2^k`: in units of `D`, the
 /// sensitivity is still 1, for every `D`, dyadic or not. Nothing is lost to rounding, and the certificate for `D`
-/// itself covers the release.
+/// itself covers the release (of the approximate promise, where a probabilistic one was calibrated: see
+/// [`crate::Mechanism::released_guarantee`]).
 ///
 /// The noise is the ideal real draw in units of `D`, rounded to the same lattice; as the value is a lattice point
 /// already, the sum is the rounded ideal release, which is post-processing. Its scale is `scale/D`, rounded up: at

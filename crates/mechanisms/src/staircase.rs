@@ -137,17 +137,17 @@ fn one_distance(sensitivity: &Sensitivity) -> Result<f64, MechanismError> {
     })
 }
 
-/// The lattice and the sensitivity of an answer rounded to it: `2^-40` to `2^-44` of the noise's size and of the sensitivity, whichever is less, chosen
-/// so as not to raise the sensitivity if possible; but never below `2^-60` of the sensitivity.
+/// The lattice and the sensitivity of an answer rounded to it: `2^-40` to `2^-60` of the noise's size, the coarsest that raises
+/// the sensitivity by at most `1e-13` of itself, or else the finest; but never below `2^-60` of the sensitivity.
 fn lattice_for(sensitivity: &Sensitivity, distance: f64, magnitude: f64) -> Result<(Lattice, f64), MechanismError> {
     let noise = Lattice::for_scale((distance * magnitude).max(1e-150))?.exponent();
     let least = Lattice::for_scale(distance)?.exponent() - 20;
     let mut chosen = (Lattice::INTEGERS, f64::INFINITY);
-    for finer in 0..=4 {
+    for finer in 0..=20 {
         let lattice = Lattice::of_spacing_power((noise - finer).max(least))?;
         let rounded = sensitivity.rounded_to(lattice)?;
         chosen = (lattice, one_distance(&rounded)?);
-        if chosen.1 <= distance {
+        if chosen.1 <= distance * (1.0 + 1e-13) {
             break;
         }
     }

@@ -20,7 +20,7 @@ fn whole(value: u64) -> Float {
 /// Checks that the strips follow each other without a gap from zero on, are at least as high as the density, and accept on sight nothing
 /// that lies above it.
 fn check<N: Noise>(noise: &N, density: impl Fn(&Float) -> Float) {
-    let strips = Strips::build(noise).unwrap_or_else(|error| panic!("{error}"));
+    let strips = Strips::build(noise).expect("can be covered");
     let mut edge = float(0.0);
     for level in 0..strips.levels() {
         let area = float(strips.area_at(level));

@@ -36,7 +36,7 @@ struct Digits {
 
 impl Digits {
     fn of(number: Float) -> Self {
-        assert!(number >= 0 && number < 1, "{number}");
+        assert!(!number.is_sign_negative() && number < 1, "{number}");
         Digits { number }
     }
 

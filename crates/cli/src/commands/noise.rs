@@ -104,7 +104,7 @@ pub fn run(arguments: Noise, format: Format, output: &mut Output) -> Result<(), 
         (Format::Json, _) => output.json(&Release {
             values: &values,
             noise: mechanism.event(),
-            guarantee: mechanism.guarantee(),
+            guarantee: mechanism.released_guarantee(),
             lattice,
             random: random.provenance().to_string(),
         }),
@@ -201,7 +201,11 @@ impl Statement<'_> {
         let name = self.mechanism.name();
         lines.push(format!("Noise: {name}, scale {}{error}.", exact(self.mechanism.scale())));
         if !matches!(self.coverage, Coverage::Nothing) {
-            lines.push(format!("Guarantee: {}.", self.mechanism.guarantee()));
+            let kept = self.mechanism.released_guarantee();
+            lines.push(format!("Guarantee: {kept}."));
+            if kept.notion != self.mechanism.guarantee().notion {
+                lines.push("(The probabilistic promise does not survive that answers are rounded; the approximate one, which it implies, does.)".into());
+            }
         }
         lines.push(match &self.coverage {
             Coverage::Nothing => "No data were read: this is noise alone, and costs nothing.".into(),
@@ -212,7 +216,7 @@ impl Statement<'_> {
             Coverage::Numbers(None, _) => "It covers each answer; a person who gives several pays for each.".into(),
         });
         if let Some(spacing) = self.lattice {
-            lines.push(format!("Answers are multiples of {}.", power_of_two(spacing)));
+            lines.push(format!("Answers are rounded to a public lattice of spacing {}.", power_of_two(spacing)));
             if self.unprotected_columns > 0 {
                 let columns = self.unprotected_columns;
                 lines.push(format!("NOT PROTECTED: the other columns ({columns}) are passed on as they are."));

@@ -8,16 +8,16 @@ use serde_json::Value;
 fn the_table_is_what_people_see() {
     let text = reticent("calibrate laplace --epsilon 0.5 --sensitivity 1").done();
     let expected = "\
-mechanism                 laplace
-method                    exact
-scale                     2
-promise                   pure differential privacy, epsilon = 0.5
-certified                 epsilon from 0.5 to 0.5
-mean absolute error       2
-root mean square error    2.82843
-95% of errors below       5.99146
-entropy (nats)            2.38629
-answers are multiples of  2^-39
+mechanism               laplace
+method                  exact
+scale                   2
+promise                 pure differential privacy, epsilon = 0.5
+certified               epsilon from 0.5 to 0.5
+mean absolute error     2
+root mean square error  2.82843
+95% of errors below     5.99146
+entropy (nats)          2.38629
+lattice spacing         2^-39
 ";
     assert_eq!(text, expected);
 }
@@ -78,7 +78,7 @@ fn an_infinite_error_is_null_with_a_note() {
     let answer = reticent(&format!("{request} --format json")).json();
     assert!(answer["error"]["l1"].is_null() && answer["error"]["l2"].is_null() && answer["error"]["p95"].is_f64());
     assert_eq!(answer["notes"][0], "not finite for this noise: mean absolute error, root mean square error");
-    assert!(reticent(request).done().contains("mean absolute error       not finite"));
+    assert!(reticent(request).done().contains("mean absolute error     not finite"));
 }
 
 #[test]
@@ -86,5 +86,5 @@ fn parameters_of_one_name_are_a_list() {
     let request = "calibrate random-scale-gaussian --sigmas 1:0.75,3:0.25 --epsilon 1 --delta 1e-6 --sensitivity 1";
     let answer = reticent(&format!("{request} --format json")).json();
     assert_eq!(answer["parameters"]["weight"], serde_json::json!([0.75, 0.25]));
-    assert!(reticent(request).done().contains("weight                    0.75, 0.25\n"));
+    assert!(reticent(request).done().contains("weight                  0.75, 0.25\n"));
 }

@@ -216,7 +216,11 @@ impl Mechanism for GaussianMechanism {
 
     fn usefulness(&self, t: f64) -> Option<Bounds> {
         let beyond = normal_sf(Bounds::exact(t.max(0.0)) / Bounds::exact(self.sigma)).times_power_of_two(1);
-        if t >= 0.0 { Some((Bounds::ONE - beyond).clamp(0.0, 1.0)) } else { Some(Bounds::ZERO) }
+        match t {
+            _ if t.is_nan() => None,
+            _ if t < 0.0 => Some(Bounds::ZERO),
+            _ => Some((Bounds::ONE - beyond).clamp(0.0, 1.0)),
+        }
     }
 
     fn releaser(&self) -> Result<Box<dyn Releaser>, MechanismError> {

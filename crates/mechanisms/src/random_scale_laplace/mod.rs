@@ -37,8 +37,8 @@ use reticent_numerics::rounding::{add_up, mul_up};
 ///
 /// # Lattice
 /// The value is put on a public lattice first, which can move two neighbouring values apart by up to a spacing more. The loss is certified for the sensitivity
-/// including that. The spacing is between `2^-40` and `2^-44` of the noise, so that a sensitivity that is a multiple of it, such as a whole
-/// number, stays what it is, and any other grows by less than one spacing. Where that takes the loss past the budget, the scale is searched again.
+/// including that. The spacing is between `2^-40` and `2^-60` of the noise, so that a sensitivity that is a multiple of it stays what it is,
+/// and any other grows by less than one spacing. Where that takes the loss past the budget, the scale is searched again.
 ///
 /// # When to use it
 /// Up to `epsilon = 1` no distribution of `T` beats plain Laplace noise in usefulness, l1 or l2 error (erratum R8: the paper says "effective for small
@@ -301,7 +301,7 @@ impl Mechanism for RandomScaleLaplace {
 
 /// A lattice for the noise, and the l1 sensitivity of values that have been put on it.
 ///
-/// The coarsest of `2^-40` to `2^-44` of the noise's size that moves the sensitivity by less than `1e-13` of itself, or the finest. Where the sensitivity is more than `2^62`
+/// The coarsest of `2^-40` to `2^-60` of the noise's size that moves the sensitivity by less than `1e-13` of itself, or the finest. Where the sensitivity is more than `2^62`
 /// steps of that, for noise that has an extremely high peak, one that makes it `2^60` steps.
 fn lattice_for(inverse_scale: &InverseScale, coordinates: u32, sensitivity: f64) -> Result<(Lattice, f64), NoiseError> {
     let size = MixtureNoise::new(inverse_scale.clone()).magnitude();
@@ -310,8 +310,8 @@ fn lattice_for(inverse_scale: &InverseScale, coordinates: u32, sensitivity: f64)
         value: sensitivity,
         accepted: "not so much larger than the noise that no lattice serves both",
     });
-    for factor in [1.0, 0.5, 0.25, 0.125, 0.0625] {
-        let lattice = Lattice::for_scale(size * factor)?;
+    for finer in 0..=20 {
+        let lattice = Lattice::for_scale(size * 0.5f64.powi(finer))?;
         let Ok(moved) = l1_sensitivity_on(&lattice, coordinates, sensitivity) else { break };
         finest = Ok((lattice, moved));
         if moved <= sensitivity * (1.0 + 1e-13) {
