@@ -1,6 +1,6 @@
 //! A scalar query with public bounds, ideal and on a lattice.
 
-use crate::generalized_gaussian::{Order, finest_lattice};
+use crate::generalized_gaussian::{Order, lattice_for};
 use crate::{Distance, MechanismError};
 use reticent_noise::Lattice;
 use reticent_numerics::Enclosure;
@@ -54,9 +54,9 @@ impl BoundedQuery {
         Interval { range: [width, rest], sensitivity: self.sensitivity }
     }
 
-    /// The bounds in steps of the finest lattice for noise of this scale, moved outward.
+    /// The bounds in steps of the lattice for noise of this scale, moved outward.
     pub(crate) fn on_lattice(&self, order: Order, scale: f64) -> Result<OnLattice, MechanismError> {
-        let lattice = finest_lattice(order, scale)?;
+        let lattice = lattice_for(order, scale, &[self.sensitivity])?;
         let refuse = || {
             MechanismError::Refused(format!(
                 "the bounds {:e} and {:e} are too far away for noise of scale {scale:e}",

@@ -14,7 +14,7 @@ pub use order::Order;
 
 pub(crate) use calibration::most_for_pure;
 pub(crate) use error::usefulness;
-pub(crate) use release::{AddNoise, finest_lattice};
+pub(crate) use release::{AddNoise, lattice_for};
 pub(crate) use shift::Shift;
 
 use crate::{
@@ -47,7 +47,7 @@ use reticent_numerics::Bounds;
 ///
 /// # Numerics
 /// One sensitivity: profiles to a few units in the last place. Several: the losses of the coordinates are added up by a
-/// certified convolution, whose width the certificate shows; the scale is safe whatever the width. The value is rounded to a lattice of about `2^-44` of the noise before noise is
+/// certified convolution, whose width the certificate shows; the scale is safe whatever the width. The value is rounded to a lattice of `2^-43` of the noise or finer before noise is
 /// added, and the sensitivities are those on the lattice.
 ///
 /// # References
@@ -135,7 +135,7 @@ impl GeneralizedGaussian {
         epsilon: Epsilon,
     ) -> Result<Self, MechanismError> {
         let ideal = descending(sensitivities)?;
-        let lattice = finest_lattice(order, scale.get())?;
+        let lattice = lattice_for(order, scale.get(), &ideal)?;
         let sensitivities = on_lattice(lattice, &ideal)?;
         let bounds = Method::Exact.delta(order, &sensitivities, scale.get(), epsilon.get());
         let guarantee = Guarantee { notion: Notion::Approximate, epsilon: epsilon.get(), delta: bounds.upper() };
@@ -163,12 +163,12 @@ impl GeneralizedGaussian {
     ) -> Result<Self, MechanismError> {
         let mut scale = Scale::new(start)?.get();
         for attempt in 0..40 {
-            let lattice = finest_lattice(order, scale)?;
+            let lattice = lattice_for(order, scale, ideal)?;
             let sensitivities = on_lattice(lattice, ideal)?;
             let growth = ideal.iter().zip(&sensitivities).map(|(ideal, grown)| grown / ideal).fold(1.0, f64::max);
             let grown = if growth > 1.0 { (start * growth).next_up() } else { start };
             scale = Scale::new(grown * (1.0 + if attempt == 0 { 0.0 } else { 2f64.powi(attempt - 53) }))?.get();
-            if finest_lattice(order, scale)? != lattice {
+            if lattice_for(order, scale, ideal)? != lattice {
                 continue;
             }
             let (certificate, proved) = prove(&sensitivities, scale);
