@@ -46,7 +46,7 @@ impl TruncatedMethod {
 /// `eps(b) = max_s psi(s + D) - psi(s)`. Liu's Eqns 7 and 8 bound the two terms apart and lose up to a factor 2.45.
 ///
 /// # Numerics
-/// The maximum over `s` is proved in [`crate::truncated_loss`]. The bounds are moved outward to the lattice, and what is certified is the range that is one step
+/// The maximum over `s` is proved in `truncated_loss.rs`. The bounds are moved outward to the lattice, and what is certified is the range that is one step
 /// wider, whose ideal draw, rounded, is what is released.
 ///
 /// # References
