@@ -67,7 +67,7 @@ impl Strip {
 /// The last column of a level: never accepted on sight.
 const TAIL_COLUMN: Strip = Strip::EMPTY;
 
-/// The cover of one distribution, see the [module](self).
+/// The table of the sampler: a cover of one density by strips of exactly equal area.
 #[derive(Clone, Debug)]
 pub struct Strips {
     /// `COLUMNS` strips a level, the last of each standing for what lies beyond.

@@ -22,7 +22,7 @@ use zeroize::Zeroizing;
 /// bounds. A try then succeeds with probability `Z_min` whatever the value: the number of tries does not depend on it. The number of random
 /// bits does not either, because a try takes a fixed number of words for its noise, however many the draw needs: a draw that
 /// falls far out needs more, and whether such a draw may succeed depends on the value. (Except that about once in `2^26` or less a comparison is open after 64
-/// bits, and that less often still a draw needs more words than [`NOISE_WORDS`].) Two ways to
+/// bits, and that less often still a draw needs more words than `NOISE_WORDS`.) Two ways to
 /// make a try are offered by arithmetic, the public parameters decide which is quicker: noise from the whole line that must fall inside, or a uniform
 /// point of the range that must pass a coin of probability `C(y - value) / C(0)`.
 ///
