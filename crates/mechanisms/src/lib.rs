@@ -30,6 +30,7 @@ mod staircase;
 mod truncated;
 mod truncated_error;
 mod truncated_loss;
+mod truncated_profile;
 
 pub use bounded_query::BoundedQuery;
 pub use clamped::Clamped;

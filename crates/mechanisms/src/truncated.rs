@@ -5,6 +5,7 @@ use crate::generalized_gaussian::Order;
 use crate::sharp::{Formula, sharp};
 use crate::truncated_error;
 use crate::truncated_loss::{self, worst_loss};
+use crate::truncated_profile;
 use crate::{Certificate, Epsilon, Errors, Guarantee, Mechanism, MechanismError, Notion, Releaser, Scale};
 use reticent_accounting::Event;
 use reticent_noise::randomness::{RandomBits, RandomnessError};
@@ -210,10 +211,19 @@ impl Mechanism for TruncatedGeneralizedGaussian {
         Certificate::Epsilon(self.certified)
     }
 
-    /// Sound, not sharp: from below the exact delta of the moves that touch a bound, from above what any mechanism with the certified pure epsilon has.
+    /// The largest hockey-stick divergence over all answers, proved in [`crate::truncated_profile`]; it may be at an answer inside the range.
+    ///
+    /// To a relative `1e-12` wherever it is at least `1e-300`, with an exception: where the noise is nearly uniform on the range, `R < b/4` or so, all answers are nearly equally
+    /// bad, and next to an epsilon of zero at order 2, or at orders of 10 and more, the search may end early, with an upper bound that is sound and less sharp.
     fn delta(&self, epsilon: f64) -> Result<Bounds, MechanismError> {
         let epsilon = Epsilon::new(epsilon)?.get();
-        Ok(truncated_loss::profile(self.order, &self.on_lattice.interval, self.scale, self.certified.upper(), epsilon))
+        Ok(truncated_profile::profile(
+            self.order,
+            &self.on_lattice.interval,
+            self.scale,
+            self.certified.upper(),
+            epsilon,
+        ))
     }
 
     fn event(&self) -> Event {

@@ -10,7 +10,7 @@
 //!   could beat the best end found are split, the most promising first. When the pieces run out, what is left is bounded, so the result is sound, if less sharp.
 
 use crate::bounded_query::Interval;
-use crate::generalized_gaussian::{Order, most_for_pure};
+use crate::generalized_gaussian::Order;
 use crate::sharp::{Formula, sharp};
 use reticent_numerics::incomplete_gamma::gamma_p;
 use reticent_numerics::incomplete_gamma::lower_regularized;
@@ -57,7 +57,7 @@ pub(crate) fn loss_at_ends(order: Order, interval: &Interval, scale: f64) -> Bou
 }
 
 /// Bounds on the larger of two numbers.
-fn larger(a: Bounds, b: Bounds) -> Bounds {
+pub(crate) fn larger(a: Bounds, b: Bounds) -> Bounds {
     Bounds::new(a.lower().max(b.lower()), a.upper().max(b.upper()))
 }
 
@@ -152,76 +152,5 @@ impl Slope {
         let mass = Bounds::new(mass.lower().max(self.least_mass), mass.upper());
         let steep = if above.lower() > 0.0 || order > 1.0 { above.pow(order - 1.0) } else { Bounds::WHOLE_LINE };
         Bounds::exact(order) * steep - ((-below_power).exp() - (-above_power).exp()) / mass
-    }
-}
-
-/// Bounds on the profile: see [`crate::TruncatedGeneralizedGaussian`].
-pub(crate) fn profile(order: Order, interval: &Interval, scale: f64, pure: f64, epsilon: f64) -> Bounds {
-    let most = most_for_pure(pure, epsilon);
-    if most == 0.0 {
-        return Bounds::ZERO;
-    }
-    let mut least = 0.0f64;
-    for share in [0.0, 1.0] {
-        for upward in [true, false] {
-            let pair = Pair { order, interval, scale, share, upward };
-            least = least.max(pair.delta(epsilon));
-        }
-    }
-    Bounds::new(least.min(most), most)
-}
-
-/// Two neighbouring answers, `s = share (r - u)` and `s + u`, and which of them is the true one.
-struct Pair<'a> {
-    order: Order,
-    interval: &'a Interval,
-    scale: f64,
-    share: f64,
-    upward: bool,
-}
-
-impl Pair<'_> {
-    /// A lower bound on `max_y P[Y beyond y] - e^epsilon P'[Y beyond y]`: the loss is monotone in the output, so the violating set is a half-line, and any
-    /// half-line gives a lower bound. The best one is searched for by ternary steps, which prove nothing and need not.
-    fn delta(&self, epsilon: f64) -> f64 {
-        let value = |share: f64| Beyond { pair: self, cut: share, epsilon }.at(&Bounds::ONE);
-        let (mut low, mut high) = (0.0f64, 1.0f64);
-        for _ in 0..60 {
-            let (a, b) = (low + (high - low) / 3.0, high - (high - low) / 3.0);
-            if value(a).estimate() < value(b).estimate() { low = a } else { high = b }
-        }
-        sharp(&Beyond { pair: self, cut: low, epsilon }).lower().max(0.0)
-    }
-}
-
-/// The difference of the two probabilities of an output beyond `cut r`, on the side of the true answer.
-struct Beyond<'a> {
-    pair: &'a Pair<'a>,
-    cut: f64,
-    epsilon: f64,
-}
-
-impl Formula for Beyond<'_> {
-    fn at<E: Enclosure>(&self, like: &E) -> E {
-        let pair = self.pair;
-        let range = pair.interval.range(pair.scale, like);
-        let shift = pair.interval.shift(pair.scale, like);
-        let low = (range.clone() - shift.clone()) * like.exactly(pair.share);
-        let high = low.clone() + shift;
-        let cut = range.clone() * like.exactly(self.cut);
-        let tail = |from: &E| pair.order.tail(from);
-        let share_above = |location: &E| {
-            let above = tail(&(cut.clone() - location.clone())) - tail(&(range.clone() - location.clone()));
-            let all = tail(&-location.clone()) - tail(&(range.clone() - location.clone()));
-            above / all
-        };
-        let (above_low, above_high) = (share_above(&low), share_above(&high));
-        let factor = like.exactly(self.epsilon).exp();
-        if pair.upward {
-            above_high - factor * above_low
-        } else {
-            let one = like.exactly(1.0);
-            (one.clone() - above_low) - factor * (one - above_high)
-        }
     }
 }

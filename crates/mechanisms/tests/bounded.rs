@@ -303,3 +303,89 @@ fn impossible_bounds_are_refused() {
     assert!(InflatedGeneralizedGaussian::calibrate(order(2.0), bounded, budget(0.0)).is_err());
     assert!(TruncatedGeneralizedGaussian::calibrate(order(2.0), bounded, budget(0.0), TruncatedMethod::Exact).is_err());
 }
+
+/// The profile straight from the densities: midpoint sums on a grid of pairs of answers, in both directions, for all moves up to the sensitivity.
+fn delta_on_a_grid(p: f64, scale: f64, sensitivity: f64, epsilon: f64) -> f64 {
+    let cells = 2000;
+    let density = |s: f64| {
+        let values: Vec<f64> = (0..cells)
+            .map(|i| (-(((f64::from(i) + 0.5) / f64::from(cells) - s).abs() / scale).powf(p)).exp())
+            .collect();
+        let sum: f64 = values.iter().sum();
+        values.into_iter().map(|value| value / sum).collect::<Vec<f64>>()
+    };
+    let divergence = |a: &[f64], b: &[f64]| a.iter().zip(b).map(|(a, b)| (a - epsilon.exp() * b).max(0.0)).sum::<f64>();
+    let mut worst = 0.0f64;
+    for (share, steps) in [(0.5, 20), (0.9, 20), (1.0, 150)] {
+        let moved = share * sensitivity;
+        for i in 0..=steps {
+            let s = (1.0 - moved) * f64::from(i) / f64::from(steps);
+            let (low, high) = (density(s), density(s + moved));
+            worst = worst.max(divergence(&low, &high)).max(divergence(&high, &low));
+        }
+    }
+    worst
+}
+
+#[test]
+fn the_truncated_profile_is_the_largest_on_a_grid() {
+    for p in [1.0, 1.3, 2.0, 3.0, 6.0] {
+        for (scale, sensitivity) in [(0.2, 0.1), (0.3, 0.5), (1.0, 0.9), (0.05, 0.05), (2.0, 0.3), (0.5, 1.0)] {
+            let mechanism = truncated(p, scale, sensitivity);
+            let pure = certified(&mechanism).upper();
+            for share in [0.0, 0.3, 0.7] {
+                if share * pure > 700.0 {
+                    continue;
+                }
+                let (bounds, grid) =
+                    (mechanism.delta(share * pure).unwrap(), delta_on_a_grid(p, scale, sensitivity, share * pure));
+                if bounds.upper() < 1e-100 {
+                    // The smaller density is zero for a f64.
+                    continue;
+                }
+                // The sums are coarse where the loss rises quickly from cell to cell.
+                let tolerance = if pure < 20.0 { 1e-4 } else { 5e-3 };
+                assert!(
+                    grid <= bounds.upper() * (1.0 + tolerance) && grid >= bounds.lower() * (1.0 - 5e-3),
+                    "{p} {scale} {sensitivity} {share}: {bounds:?} {grid}"
+                );
+            }
+        }
+    }
+}
+
+fn truncated(p: f64, scale: f64, sensitivity: f64) -> TruncatedGeneralizedGaussian {
+    TruncatedGeneralizedGaussian::with_scale(order(p), query(0.0, 1.0, sensitivity), Scale::new(scale).unwrap())
+        .unwrap()
+}
+
+/// From ranges that are narrow for the noise, where the answer hardly matters, to wide ones; and up to the pure loss, where delta vanishes.
+#[test]
+fn truncated_profiles_are_sharp() {
+    for p in [1.0, 1.01, 1.3, 2.0, 3.0, 6.0, 20.0] {
+        for (scale, sensitivity) in
+            [(5.0, 0.03), (2.0, 0.3), (0.5, 0.1), (0.5, 0.5), (0.2, 0.05), (0.2, 0.9), (0.01, 0.003), (1.0, 1.0)]
+        {
+            let mechanism = truncated(p, scale, sensitivity);
+            let pure = certified(&mechanism).upper();
+            let mut before = 1.0;
+            for share in [0.0, 0.1, 0.4, 0.8, 0.98, 0.999999] {
+                // Next to no loss at all: see the documentation of `delta`.
+                let nearly_uniform = scale > 4.0 && (share == 0.0 || p > 3.0);
+                if share * pure > 700.0 || nearly_uniform {
+                    continue;
+                }
+                let bounds = mechanism.delta(share * pure).unwrap();
+                assert!(
+                    bounds.upper() < 1e-300 || bounds.relative_width() <= 1e-11,
+                    "{p} {scale} {sensitivity} {share}: {bounds:?}"
+                );
+                assert!(bounds.lower() <= before);
+                before = bounds.upper();
+            }
+            if pure <= 700.0 {
+                assert_eq!(mechanism.delta(pure).unwrap(), Bounds::ZERO);
+            }
+        }
+    }
+}
