@@ -85,11 +85,12 @@ fn per_element_scales_are_the_reference_values(orders: std::ops::Range<f64>) {
         // Above the optimum by no more than the width of the certificate.
         let most = 1e-9 + bounds.relative_width();
         assert!((-1e-9..=most).contains(&ratio), "{row}: {} is off by {ratio:e}", mechanism.scale());
-        assert!(bounds.upper() <= delta && bounds.relative_width() < 1e-3, "{row} {bounds:?}");
-        bounds.relative_width() < 1e-9
+        assert!(bounds.upper() <= delta && bounds.relative_width() < 1e-5, "{row} {bounds:?}");
+        bounds.relative_width() < 1e-10
     });
     let (narrow, all) = (narrow.count(), all.len());
-    assert!(3 * narrow >= 2 * all, "{narrow} of {all} certificates are as narrow as the reference");
+    // The others are those of a high order and a large delta.
+    assert!(3 * narrow >= 2 * all && all - narrow <= 6, "{narrow} of {all} certificates are narrower than 1e-10");
 }
 
 #[test]
@@ -100,6 +101,31 @@ fn per_element_scales_of_low_orders_are_the_reference_values() {
 #[test]
 fn per_element_scales_of_high_orders_are_the_reference_values() {
     per_element_scales_are_the_reference_values(5.0..7.0);
+}
+
+/// Orders and sensitivities for which a uniform grid of losses is wide: nearly flat losses, kinks, and singularities of orders that are not whole.
+#[test]
+fn two_sensitivities_are_narrow_at_orders_up_to_six() {
+    let cases = [
+        (1.5, [1.0, 0.7], 1.3, 1.0),
+        (2.0, [1.0, 1.0], 5.0, 0.3),
+        (3.0, [1.0, 1.0], 1.3, 0.5),
+        (4.0, [1.0, 0.9], 4.0, 0.5),
+        (6.0, [1.0, 0.9], 2.0, 0.5),
+    ];
+    for (order, sensitivities, scale, epsilon) in cases {
+        for epsilon in [epsilon, 8.0 * epsilon] {
+            let profile = with_scale(order, scale, &sensitivities).delta(epsilon).unwrap();
+            assert!(profile.relative_width() < 1e-11, "{order} {sensitivities:?} {epsilon}: {profile:?}");
+        }
+        for (method, delta) in [(Method::Exact, 1e-5), (Method::Probabilistic, 0.25)] {
+            let mechanism = calibrate(order, &sensitivities, epsilon, delta, method);
+            let Certificate::Delta(bounds) = mechanism.certificate() else { panic!("a delta was promised") };
+            assert!(bounds.upper() <= delta, "{order} {sensitivities:?} {method:?}: {bounds:?}");
+            assert!(bounds.relative_width() < 1e-11, "{order} {sensitivities:?} {method:?}: {bounds:?}");
+            assert!(bounds.lower() > delta * (1.0 - 1e-8), "{order} {sensitivities:?} {method:?}: {bounds:?}");
+        }
+    }
 }
 
 /// At order 2 a box is a Gaussian with the box's diagonal for sensitivity: the convolution must give the profile of one coordinate.

@@ -19,6 +19,12 @@ pub enum Method {
     TwoSided,
 }
 
+/// The relative distance to the least scale at which the search for two coordinates ends, whose delta is known to about `1e-12`.
+const TWO_COORDINATES: f64 = 1e-13;
+
+/// The same for the first search for more coordinates.
+const FIRST_SEARCH: f64 = 1e-7;
+
 impl Method {
     /// The name by which the command line knows it.
     pub fn name(self) -> &'static str {
@@ -50,6 +56,18 @@ impl Method {
 
     /// Bounds on the delta of this notion at a scale.
     pub(crate) fn delta(self, order: Order, sensitivities: &[f64], scale: f64, epsilon: f64) -> Bounds {
+        self.delta_until(order, sensitivities, scale, epsilon, &|_| false)
+    }
+
+    /// As [`Method::delta`]; the bounds for several sensitivities, which take time, are refined no further once they are `enough`.
+    fn delta_until(
+        self,
+        order: Order,
+        sensitivities: &[f64],
+        scale: f64,
+        epsilon: f64,
+        enough: &dyn Fn(Bounds) -> bool,
+    ) -> Bounds {
         let shift = |sensitivity: f64| Shift { order, sensitivity, scale };
         if let [sensitivity] = *sensitivities {
             return match self {
@@ -64,7 +82,7 @@ impl Method {
             return Bounds::new(alone, most_for_pure(most, epsilon).max(alone));
         }
         let losses = if self == Method::Exact { Losses::Both } else { Losses::Magnitudes };
-        several::delta(order, sensitivities, scale, epsilon, losses)
+        several::delta(order, sensitivities, scale, epsilon, losses, enough)
     }
 
     /// The least scale that is proved for these sensitivities.
@@ -86,11 +104,24 @@ impl Method {
         } else {
             largest / (epsilon + delta)
         };
-        // The sum over several coordinates is known to a relative 1e-10 or so: there is no point in going further.
-        let range = Range::between(1e-140, 1e140).bracket_from(guess.clamp(1e-139, 1e139));
-        let range = if one { range } else { range.to_within(1e-11) };
-        least_at_most(|scale| self.delta(order, sensitivities, scale, epsilon), delta, range)
-            .map_err(|error| MechanismError::not_certified("generalized Gaussian noise", &error))
+        let bracket = Range::between(1e-140, 1e140).bracket_from(guess.clamp(1e-139, 1e139));
+        // Far from the root the sign is certain early, and a hundredth of the distance to it steers well.
+        let enough = |bounds: Bounds| bounds.width() <= 0.01 * (bounds.estimate() - delta).abs();
+        let search = |range: Range| {
+            least_at_most(|scale| self.delta_until(order, sensitivities, scale, epsilon, &enough), delta, range)
+        };
+        let found = match sensitivities.len() {
+            1 => search(bracket),
+            2 => search(bracket.to_within(TWO_COORDINATES)),
+            _ => search(bracket.to_within(FIRST_SEARCH)).map(|scale| {
+                // The bounds near the root say how far it is worth to go.
+                let width = self.delta(order, sensitivities, scale, epsilon).relative_width();
+                let nearby = Range::between(scale * (1.0 - 2.0 * FIRST_SEARCH), scale);
+                let finer = (0.1 * width).max(10.0 * TWO_COORDINATES);
+                if finer < FIRST_SEARCH { search(nearby.to_within(finer)).unwrap_or(scale) } else { scale }
+            }),
+        };
+        found.map_err(|error| MechanismError::not_certified("generalized Gaussian noise", &error))
     }
 }
 

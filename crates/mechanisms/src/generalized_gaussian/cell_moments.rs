@@ -1,5 +1,6 @@
 //! The distribution of one coordinate's loss, kept as moments on the cells of a grid.
 
+use super::inner_product::inner_product;
 use super::several::Losses;
 use super::shift::Shift;
 use super::taylor::{density_coefficients, loss_coefficients, product};
@@ -76,9 +77,12 @@ impl CellMoments {
     pub(super) fn convolve(&self, other: &CellMoments) -> CellMoments {
         let mut cells = vec![[Bounds::ZERO; MOMENTS + 1]; self.cells.len() + other.cells.len() - 1];
         for (i, left) in self.cells.iter().enumerate() {
+            let weighted: [Moments; MOMENTS + 1] = std::array::from_fn(|n| {
+                std::array::from_fn(|k| if k > n { Bounds::ZERO } else { choose(n, k) * left[k] })
+            });
             for (j, right) in other.cells.iter().enumerate() {
                 for (n, moment) in cells[i + j].iter_mut().enumerate() {
-                    *moment = (0..=n).fold(*moment, |sum, k| sum + choose(n, k) * left[k] * right[n - k]);
+                    *moment = *moment + inner_product((0..=n).map(|k| (weighted[n][k], right[n - k])));
                 }
             }
         }
@@ -91,7 +95,7 @@ impl CellMoments {
     }
 }
 
-fn choose(n: usize, k: usize) -> Bounds {
+pub(super) fn choose(n: usize, k: usize) -> Bounds {
     Bounds::exact((0..k).fold(1.0, |product, i| product * (n - i) as f64 / (i + 1) as f64))
 }
 
@@ -121,7 +125,7 @@ fn moments(shift: &Shift, losses: Losses, centre: Bounds, from: f64, to: f64, br
     let mut total = [Bounds::ZERO; MOMENTS + 1];
     let mut add = |low: f64, high: f64| {
         if low < high {
-            let piece = piece_moments(shift, centre, low, high);
+            let piece: Moments = piece_moments(shift, centre, low, high);
             for (sum, moment) in total.iter_mut().zip(piece) {
                 *sum = *sum + moment;
             }
@@ -139,7 +143,7 @@ fn moments(shift: &Shift, losses: Losses, centre: Bounds, from: f64, to: f64, br
 }
 
 /// `integral of f(x) (L(x) - c)^j dx` for each `j`, by Taylor's theorem with the remainder over the piece.
-fn piece_moments(shift: &Shift, centre: Bounds, low: f64, high: f64) -> Moments {
+pub(super) fn piece_moments<const COUNT: usize>(shift: &Shift, centre: Bounds, low: f64, high: f64) -> [Bounds; COUNT] {
     let middle = low + 0.5 * (high - low);
     let at = |x: Bounds| {
         let mut loss = loss_coefficients(shift, x, ORDER);
@@ -158,7 +162,7 @@ fn piece_moments(shift: &Shift, centre: Bounds, low: f64, high: f64) -> Moments 
         right_power = right_power * right;
         left_power = left_power * left;
     }
-    let mut result = [Bounds::ZERO; MOMENTS + 1];
+    let mut result = [Bounds::ZERO; COUNT];
     for (j, moment) in result.iter_mut().enumerate() {
         *moment = expansion(&exact, &range, &weights);
         if j % 2 == 0 {

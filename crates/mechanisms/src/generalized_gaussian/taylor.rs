@@ -3,6 +3,7 @@
 //! A coefficient list `c` of a function at `x`, or for all `x` of an interval `X`, holds `f^(k)(x) / k!`. Differences of powers are evaluated at the ends of
 //! `X`, where they are extreme, and not on `X`: interval arithmetic would lose the sign of `(x + u)^a - x^a` on any `X` wider than `u`.
 
+use super::inner_product::{inner_product, times};
 use super::order::Order;
 use super::shift::Shift;
 use reticent_numerics::{Bounds, Enclosure, Wide};
@@ -10,29 +11,15 @@ use reticent_numerics::{Bounds, Enclosure, Wide};
 /// `f g`, to as many coefficients as both have.
 pub(super) fn product(f: &[Bounds], g: &[Bounds]) -> Vec<Bounds> {
     let count = f.len().min(g.len());
-    (0..count).map(|k| (0..=k).fold(Bounds::ZERO, |sum, i| sum + times(f[i], g[k - i]))).collect()
-}
-
-/// A product in which an exact zero wins over the unknown.
-fn times(a: Bounds, b: Bounds) -> Bounds {
-    if a == Bounds::ZERO || b == Bounds::ZERO { Bounds::ZERO } else { a * b }
-}
-
-/// `1/f`: `f_0 q_k = -sum_{i=1}^{k} f_i q_{k-i}`.
-fn reciprocal(f: &[Bounds]) -> Vec<Bounds> {
-    let mut q: Vec<Bounds> = Vec::with_capacity(f.len());
-    for k in 0..f.len() {
-        let sum = (1..=k).fold(Bounds::ZERO, |sum, i| sum + times(f[i], q[k - i]));
-        q.push(if k == 0 { Bounds::ONE / f[0] } else { -sum / f[0] });
-    }
-    q
+    (0..count).map(|k| inner_product((0..=k).map(|i| (f[i], g[k - i])))).collect()
 }
 
 /// `exp f`: `k e_k = sum_{i=1}^{k} i f_i e_{k-i}`.
 fn exponential(f: &[Bounds]) -> Vec<Bounds> {
+    let slope: Vec<Bounds> = f.iter().enumerate().map(|(i, &c)| times(count(i), c)).collect();
     let mut e: Vec<Bounds> = Vec::with_capacity(f.len());
     for k in 0..f.len() {
-        let sum = (1..=k).fold(Bounds::ZERO, |sum, i| sum + times(count(i), times(f[i], e[k - i])));
+        let sum = inner_product((1..=k).map(|i| (slope[i], e[k - i])));
         e.push(if k == 0 { f[0].exp() } else { sum / count(k) });
     }
     e
@@ -203,14 +190,33 @@ pub(super) fn loss_coefficients(shift: &Shift, x: Bounds, last: usize) -> Vec<Bo
     binomials(order.get(), last).into_iter().enumerate().map(coefficient).collect()
 }
 
-/// The increment `w(s) = t(s) - t(0)`, where `L(t(s)) = epsilon - s`, for `t(0)` in `T`: from `t' = -1 / L'(t)`, one coefficient at a time.
+/// The increment `w(s) = t(s) - t(0)`, where `L(t(s)) = epsilon - s`, for `t(0)` in `T`: from `A(s) w'(s) = -1` with `A = L'(t(0) + w)`, one coefficient at a time,
+/// `A_0 k w_k = -[k = 1] - sum_{i=1}^{k-1} A_i (k-i) w_{k-i}`, where `A_i = sum_{j<=i} (L')_j [w^j]_i` needs no more of `w` than `w_i`.
 pub(super) fn threshold_increment(shift: &Shift, t: Bounds, last: usize) -> Vec<Bounds> {
     let slope = derivative(&loss_coefficients(shift, t, last));
     let mut w = vec![Bounds::ZERO];
-    while w.len() <= last {
-        let rate = reciprocal(&compose(&slope, &w));
-        let k = w.len();
-        w.push(-rate[k - 1] / count(k));
+    // k w_k
+    let mut rate = vec![Bounds::ZERO];
+    let mut composed = vec![slope[0]];
+    // powers[j - 1][i] is the coefficient of s^i in w^j.
+    let mut powers: Vec<Vec<Bounds>> = Vec::with_capacity(last);
+    for k in 1..=last {
+        let start = if k == 1 { Bounds::ONE } else { Bounds::ZERO };
+        let sum = start + inner_product((1..k).map(|i| (composed[i], rate[k - i])));
+        rate.push(-sum / slope[0]);
+        w.push(rate[k] / count(k));
+        if k == last {
+            break;
+        }
+        powers.push(vec![Bounds::ZERO; k]);
+        for j in 1..=k {
+            let coefficient = match j {
+                1 => w[k],
+                _ => inner_product((1..=k + 1 - j).map(|i| (w[i], powers[j - 2][k - i]))),
+            };
+            powers[j - 1].push(coefficient);
+        }
+        composed.push(inner_product((1..=k).map(|j| (slope[j], powers[j - 1][k]))));
     }
     w
 }
