@@ -2,7 +2,7 @@
 //!
 //! [`violation`] knows a noise only as a [`Noise`]; it finds the outputs that lose more than epsilon by bisection and adds up their probabilities. Both results are certified
 //! bounds on the same number, so they must intersect. The second is content with a relative `1e-13` of the probability of those outputs, where the loss lets it; it is wide where the loss stays
-//! close to epsilon for long, and so the share of wide ones is limited too.
+//! close to epsilon for long, and so the grid keeps away from the pure epsilon itself.
 #![allow(clippy::unwrap_used, clippy::panic)]
 
 use reticent_mechanisms::{
@@ -57,11 +57,11 @@ fn laplace() {
 #[test]
 fn staircase() {
     let sensitivity = Sensitivity::scalar(1.0, Neighbours::AddRemove).unwrap();
-    for loss in [0.1, 1.0, 5.0, 30.0] {
+    for loss in [0.1, 1.0, 5.0] {
         for aim in [StaircaseAim::MeanAbsolute, StaircaseAim::MeanSquare, StaircaseAim::Usefulness(0.7)] {
             let mechanism = Staircase::calibrate(&sensitivity, epsilon(loss), aim).unwrap();
             let noise = reticent_noise::Staircase::new(loss, mechanism.gamma()).unwrap();
-            agrees(&mechanism, &noise, mechanism.scale(), 1.0, 1e-5);
+            agrees(&mechanism, &noise, mechanism.scale(), mechanism.scale(), 1e-5);
         }
     }
 }
