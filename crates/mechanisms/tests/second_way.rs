@@ -104,11 +104,9 @@ fn generalized_gaussian_of_every_kind_of_order() {
             agrees(&mechanism, &noise, mechanism.scale(), mechanism.sensitivities()[0], 1e-9);
         }
     }
-    for p in [0.5] {
-        let mechanism = GeneralizedGaussian::pure(Order::new(p).unwrap(), &[one()], epsilon(1.0)).unwrap();
-        let noise = reticent_noise::GeneralizedGaussian::new(p).unwrap();
-        agrees(&mechanism, &noise, mechanism.scale(), mechanism.sensitivities()[0], 1e-5);
-    }
+    let mechanism = GeneralizedGaussian::pure(Order::new(0.5).unwrap(), &[one()], epsilon(1.0)).unwrap();
+    let noise = reticent_noise::GeneralizedGaussian::new(0.5).unwrap();
+    agrees(&mechanism, &noise, mechanism.scale(), mechanism.sensitivities()[0], 1e-5);
 }
 
 #[test]
