@@ -48,7 +48,7 @@ pub trait Mechanism: Debug + Send + Sync {
     /// The privacy profile: bounds on the least `delta` with which it is `(epsilon, delta)`-differentially private.
     ///
     /// # Errors
-    /// If `epsilon` is negative, infinite or a NaN.
+    /// If `epsilon` is negative, infinite or a NaN, or above the range of the mechanism, which reaches to 700 at least.
     fn delta(&self, epsilon: f64) -> Result<Bounds, MechanismError>;
 
     /// What is charged for a release.

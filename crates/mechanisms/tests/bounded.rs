@@ -389,3 +389,28 @@ fn truncated_profiles_are_sharp() {
         }
     }
 }
+
+/// Section 3 prints, for truncated Gaussian noise of variance `b^2/2`, `b^2 >= A >= B` with `A = 2/epsilon (2 sum R_k D_k + D_2^2)` and
+/// `B = 2/epsilon sum (2 R_k D_k + D_k^2)`. But `D_2^2`, the most by which one unit moves the vector, is at most the sum of the most by which it moves each coordinate: so
+/// `A <= B`, with equality only where one unit moves all of them at once by the most. Of the two it is `B` that covers a release with any such moves: the losses of the
+/// coordinates, added up, are within epsilon.
+#[test]
+fn erratum_l8_of_the_two_scales_for_truncated_gaussian_noise_the_second_is_the_larger() {
+    use reticent_mechanisms::{Neighbours, Sensitivity};
+    let (epsilon, range, cells) = (1.0, 10.0, 5);
+    let scales = |joint: f64| {
+        let crossed = 2.0 * f64::from(cells) * range;
+        (2.0 / epsilon * (crossed + joint * joint), 2.0 / epsilon * (crossed + f64::from(cells)))
+    };
+    // A histogram: each count moves by at most 1, but never all of them.
+    for neighbours in [Neighbours::AddRemove, Neighbours::Replace] {
+        let (a, b) = scales(Sensitivity::histogram(neighbours).l2().unwrap());
+        assert!(a < b, "the printed A >= B: {a} {b}");
+    }
+    // Five counts that one unit moves all at once.
+    let (a, b) = scales(Sensitivity::per_element(&[1.0; 5], Neighbours::AddRemove).unwrap().l2().unwrap());
+    assert!((a / b - 1.0).abs() < 1e-15, "{a} {b}");
+    let scale = Scale::new(b.sqrt()).unwrap();
+    let one = certified(&TruncatedGeneralizedGaussian::with_scale(order(2.0), query(0.0, range, 1.0), scale).unwrap());
+    assert!(f64::from(cells) * one.upper() <= epsilon, "{one:?}");
+}

@@ -101,8 +101,8 @@ impl GeneralizedGaussian {
         let guarantee = Guarantee { notion, epsilon: epsilon.get(), delta: delta.get() };
         let ideal = descending(sensitivities)?;
         method.require_applies(order, ideal.len(), epsilon.get())?;
-        let start = method.least_scale(order, &ideal, epsilon.get(), delta.get())?;
-        Self::settle(order, &ideal, start, method.name(), guarantee, |sensitivities, scale| {
+        let least = |sensitivities: &[f64]| method.least_scale(order, sensitivities, epsilon.get(), delta.get());
+        Self::settle(order, &ideal, least, method.name(), guarantee, |sensitivities, scale| {
             let bounds = method.delta(order, sensitivities, scale, epsilon.get());
             (Certificate::Delta(bounds), bounds.upper() <= delta.get())
         })
@@ -119,9 +119,9 @@ impl GeneralizedGaussian {
             let accepted = "at most 1 for a pure promise; give a delta, or bounds, for orders above 1";
             return Err(MechanismError::Parameter { name: "order", value: order.get(), accepted });
         }
-        let start = calibration::pure_scale(order, &ideal, epsilon);
+        let least = |sensitivities: &[f64]| Ok(calibration::pure_scale(order, sensitivities, epsilon));
         let guarantee = Guarantee { notion: Notion::Pure, epsilon, delta: 0.0 };
-        Self::settle(order, &ideal, start, "pure", guarantee, |sensitivities, scale| {
+        Self::settle(order, &ideal, least, "pure", guarantee, |sensitivities, scale| {
             let bounds = calibration::pure_epsilon(order, sensitivities, scale);
             (Certificate::Epsilon(bounds), bounds.upper() <= epsilon)
         })
@@ -154,22 +154,40 @@ impl GeneralizedGaussian {
         })
     }
 
-    /// Takes a scale that is right for the ideal sensitivities to one that is proved for those on its lattice. All scales are linear in
-    /// the sensitivities, so it grows by as much as they do, and by a few units in the last place where a proof needs them.
+    /// Takes the least scale for the ideal sensitivities to one that is proved for those on its lattice. All scales are linear in
+    /// the sensitivities, so it grows by as much as they do, and by a few units in the last place where a proof needs them. Only where one of several is so
+    /// small that the lattice moves it by much more than the others, is the scale looked for again.
     fn settle(
         order: Order,
         ideal: &[f64],
-        start: f64,
+        least: impl Fn(&[f64]) -> Result<f64, MechanismError>,
         method: &'static str,
         guarantee: Guarantee,
         prove: impl Fn(&[f64], f64) -> (Certificate, bool),
     ) -> Result<Self, MechanismError> {
+        let start = least(ideal)?;
         let mut scale = Scale::new(start)?.get();
+        let mut again: Option<(Lattice, f64)> = None;
         for attempt in 0..40 {
             let lattice = lattice_for(order, scale, ideal)?;
             let sensitivities = on_lattice(lattice, ideal)?;
             let growth = ideal.iter().zip(&sensitivities).map(|(ideal, grown)| grown / ideal).fold(1.0, f64::max);
-            let grown = if growth > 1.0 { (start * growth).next_up() } else { start };
+            if sensitivities[0] > 2.0 * ideal[0] {
+                return Err(MechanismError::Refused(format!(
+                    "the least scale is {start:e}, noise so much larger than the sensitivity {:e} that no lattice serves both",
+                    ideal[0]
+                )));
+            }
+            let grown = match again {
+                _ if growth <= 1.0 => start,
+                _ if ideal.len() == 1 || growth <= 1.0 + 1e-12 => (start * growth).next_up(),
+                Some((found_for, found)) if found_for == lattice => found,
+                _ => {
+                    let found = least(&sensitivities)?;
+                    again = Some((lattice, found));
+                    found
+                }
+            };
             scale = Scale::new(grown * (1.0 + if attempt == 0 { 0.0 } else { 2f64.powi(attempt - 53) }))?.get();
             if lattice_for(order, scale, ideal)? != lattice {
                 continue;

@@ -45,7 +45,14 @@ impl Order {
             return x.exactly(0.0);
         }
         if near.lower() <= 0.0 {
-            return x.exactly(0.0).hull(self.root(&x.exactly(near.upper())));
+            let most = x.exactly(near.upper());
+            // An end that is infinite, or too small for this precision to know its sign, has no better bound than itself, or 1.
+            let root = match most.bounds().lower() > 0.0 {
+                true => self.root(&most),
+                false if near.upper() < 1.0 => x.exactly(1.0),
+                false => x.clone(),
+            };
+            return x.exactly(0.0).hull(root);
         }
         (x.clone().ln() / x.exactly(self.0)).exp()
     }
@@ -78,6 +85,9 @@ impl Order {
         }
         if near.upper() <= 0.0 {
             return x.exactly(1.0) - self.tail(&-x.clone());
+        }
+        if !(near.lower().is_finite() && near.upper().is_finite()) {
+            return x.exactly(0.0).hull(x.exactly(1.0));
         }
         // It falls: the values at the ends enclose it.
         self.tail(&x.exactly(near.lower())).hull(self.tail(&x.exactly(near.upper())))
