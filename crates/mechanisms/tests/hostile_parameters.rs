@@ -269,7 +269,10 @@ fn bounded_queries() {
                 }
                 for scale in [1e-140, 1.0, 1e140].map(|value| Scale::new(value).unwrap()) {
                     made += usize::from(check(InflatedGeneralizedGaussian::with_scale(order, query, scale)));
-                    made += usize::from(check(TruncatedGeneralizedGaussian::with_scale(order, query, scale)));
+                    // Noise that is flat to 280 digits takes a second for each delta: once is enough.
+                    if scale.get() <= 1.0 || (p == 2.0 && upper == 1.0 && distance.get() == 0.4) {
+                        made += usize::from(check(TruncatedGeneralizedGaussian::with_scale(order, query, scale)));
+                    }
                 }
             }
         }
