@@ -211,7 +211,7 @@ impl Mechanism for TruncatedGeneralizedGaussian {
         Certificate::Epsilon(self.certified)
     }
 
-    /// The largest hockey-stick divergence over all answers, proved in [`crate::truncated_profile`]; it may be at an answer inside the range.
+    /// The largest hockey-stick divergence over all answers, proved in `truncated_profile`; it may be at an answer inside the range.
     ///
     /// To a relative `1e-12` wherever it is at least `1e-300`, with an exception: where the noise is nearly uniform on the range, `R < b/4` or so, all answers are nearly equally
     /// bad, and next to an epsilon of zero at order 2, or at orders of 10 and more, the search may end early, with an upper bound that is sound and less sharp.
