@@ -2,7 +2,7 @@
 
 use crate::numbers::{exact, figure, rounded};
 use crate::table::Table;
-use reticent_accounting::Event;
+use reticent_events::Event;
 use reticent_mechanisms::{Certificate, Errors, Guarantee, Mechanism};
 use reticent_numerics::Bounds;
 use serde::Serialize;

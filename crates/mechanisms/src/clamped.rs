@@ -1,7 +1,7 @@
 //! Clamping after release, where that is sound.
 
 use crate::{Certificate, Errors, Guarantee, Mechanism, MechanismError, Notion, Releaser};
-use reticent_accounting::Event;
+use reticent_events::Event;
 use reticent_noise::randomness::{RandomBits, RandomnessError};
 use reticent_numerics::Bounds;
 

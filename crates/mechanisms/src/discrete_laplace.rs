@@ -2,7 +2,7 @@
 
 use crate::additive::AdditiveRelease;
 use crate::{Certificate, Epsilon, Errors, Guarantee, Mechanism, MechanismError, Notion, Releaser};
-use reticent_accounting::Event;
+use reticent_events::Event;
 use reticent_noise::randomness::{RandomBits, RandomnessError};
 use reticent_noise::{IntegerNoise, Spread};
 use reticent_numerics::rounding::{div_down, div_up, mul_down};

@@ -1,7 +1,7 @@
 //! The exponential mechanism: the best of finitely many candidates, chosen privately.
 
 use crate::{Certificate, Distance, Epsilon, Errors, Guarantee, Mechanism, MechanismError, Notion, Releaser};
-use reticent_accounting::Event;
+use reticent_events::Event;
 use reticent_noise::randomness::RandomBits;
 use reticent_noise::{NoiseError, Weights, choose};
 use reticent_numerics::{Bounds, Enclosure};

@@ -5,7 +5,7 @@ use crate::generalized_gaussian::Order;
 use crate::sharp::{Formula, sharp};
 use crate::truncated::{TruncatedGeneralizedGaussian, TruncatedMethod};
 use crate::{Certificate, Epsilon, Errors, Guarantee, Mechanism, MechanismError, Releaser};
-use reticent_accounting::Event;
+use reticent_events::Event;
 use reticent_numerics::{Bounds, Enclosure};
 
 /// Draws `y` from the bounds of a query with density proportional to `exp(epsilon u(s, y) / (2 D_u))`, for the utility `u(s, y) = -|y - s|^p`.

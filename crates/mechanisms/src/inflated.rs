@@ -6,7 +6,7 @@ use crate::inflated_error;
 use crate::sharp::{Formula, sharp};
 use crate::truncated::require_convex;
 use crate::{Certificate, Epsilon, Errors, Guarantee, Mechanism, MechanismError, Notion, Releaser, Scale};
-use reticent_accounting::Event;
+use reticent_events::Event;
 use reticent_noise::randomness::{RandomBits, RandomnessError};
 use reticent_numerics::incomplete_gamma::ln_upper_regularized;
 use reticent_numerics::root::{Range, least_at_most};

@@ -2,7 +2,7 @@
 
 use crate::additive::AdditiveRelease;
 use crate::{Certificate, Epsilon, Errors, Guarantee, Mechanism, MechanismError, Notion, Releaser, Scale, Sensitivity};
-use reticent_accounting::Event;
+use reticent_events::Event;
 use reticent_noise::{Lattice, Sampler};
 use reticent_numerics::rounding::{div_down, div_up, mul_down};
 use reticent_numerics::{Bounds, Enclosure, Wide};

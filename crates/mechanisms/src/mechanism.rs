@@ -2,7 +2,7 @@
 
 use crate::MechanismError;
 use crate::guarantee::{Certificate, Guarantee, Notion};
-use reticent_accounting::Event;
+use reticent_events::Event;
 use reticent_noise::randomness::{RandomBits, RandomnessError};
 use reticent_numerics::Bounds;
 use std::fmt::Debug;

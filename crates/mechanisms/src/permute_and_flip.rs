@@ -2,7 +2,7 @@
 
 use crate::exponential::{Candidates, ChoiceByUtility, delta_of_pure, does_not_release_numbers, require_loss};
 use crate::{Certificate, Distance, Epsilon, Errors, Guarantee, Mechanism, MechanismError, Releaser, UtilityChange};
-use reticent_accounting::Event;
+use reticent_events::Event;
 use reticent_noise::randomness::RandomBits;
 use reticent_noise::{Bernoulli, NoiseError, Probability, Weights, choose};
 use reticent_numerics::{Bounds, Enclosure};

@@ -1,7 +1,7 @@
 //! Randomized response: a category that is told truly with a known probability.
 
 use crate::{Certificate, Epsilon, Errors, Guarantee, Mechanism, MechanismError, Notion, Releaser};
-use reticent_accounting::Event;
+use reticent_events::Event;
 use reticent_noise::randomness::{RandomBits, RandomnessError};
 use reticent_noise::{Bernoulli, Probability};
 use reticent_numerics::{Bounds, Enclosure, Wide};

@@ -7,7 +7,7 @@ use crate::truncated_error;
 use crate::truncated_loss::{self, worst_loss};
 use crate::truncated_profile;
 use crate::{Certificate, Epsilon, Errors, Guarantee, Mechanism, MechanismError, Notion, Releaser, Scale};
-use reticent_accounting::Event;
+use reticent_events::Event;
 use reticent_noise::randomness::{RandomBits, RandomnessError};
 use reticent_noise::{GeneralizedGaussian as Noise, Sampler, Truncated};
 use reticent_numerics::root::{Range, least_at_most};

@@ -10,7 +10,7 @@ use crate::progress::Progress;
 use crate::registry::{self, Entry};
 use crate::report::power_of_two;
 use crate::request::{Purpose, Request, Sensitivity};
-use reticent_accounting::Event;
+use reticent_events::Event;
 use reticent_mechanisms::{Guarantee, Mechanism};
 use reticent_noise::randomness::{Provenance, RandomBits, SecureRandom, SeededRandom};
 use serde::Serialize;

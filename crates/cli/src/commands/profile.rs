@@ -11,7 +11,7 @@ use crate::registry::{self, Entry};
 use crate::report::Interval;
 use crate::request::{Purpose, Request};
 use crate::table::Table;
-use reticent_accounting::Event;
+use reticent_events::Event;
 use reticent_mechanisms::Mechanism;
 use serde::Serialize;
 use std::path::PathBuf;

@@ -7,7 +7,7 @@ use crate::gaussian::analytic::analytic;
 use crate::guarantee::{Certificate, Guarantee, Notion};
 use crate::mechanism::{Errors, Mechanism, Releaser};
 use crate::parameters::{Delta, Epsilon};
-use reticent_accounting::Event;
+use reticent_events::Event;
 use reticent_noise::randomness::{RandomBits, RandomnessError};
 use reticent_noise::{DiscreteGaussian, IntegerNoise, Lattice, Sampler, Spread};
 use reticent_numerics::root::{Range, least_at_most};

@@ -16,7 +16,7 @@ use crate::guarantee::{Certificate, Guarantee, Notion};
 use crate::mechanism::{Errors, Mechanism, Releaser};
 use crate::parameters::{Delta, Distance, Epsilon, Scale};
 use crate::sensitivity_lattice::SensitivityLattice;
-use reticent_accounting::Event;
+use reticent_events::Event;
 use reticent_noise::Gaussian;
 use reticent_numerics::normal::normal_sf;
 use reticent_numerics::normal_quantile::normal_isf;

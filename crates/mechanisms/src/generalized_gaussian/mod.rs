@@ -23,7 +23,7 @@ pub(crate) use shift::Shift;
 use crate::{
     Certificate, Delta, Distance, Epsilon, Errors, Guarantee, Mechanism, MechanismError, Notion, Releaser, Scale,
 };
-use reticent_accounting::Event;
+use reticent_events::Event;
 use reticent_noise::Lattice;
 use reticent_numerics::Bounds;
 

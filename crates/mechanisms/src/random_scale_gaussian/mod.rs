@@ -8,7 +8,7 @@ use crate::guarantee::{Certificate, Guarantee, Notion};
 use crate::mechanism::{Errors, Mechanism, Releaser};
 use crate::parameters::{Delta, Distance, Epsilon};
 use crate::sensitivity_lattice::SensitivityLattice;
-use reticent_accounting::Event;
+use reticent_events::Event;
 use reticent_noise::{GaussianMixture, Noise, NoiseError};
 use reticent_numerics::quadrature::{Integrand, Options, integrate_with_tail};
 use reticent_numerics::root::{Direction, Range, least_at_most, monotone_root};

@@ -11,7 +11,7 @@ pub use epsilon::{MOST_COORDINATES, independent_epsilon, reused_epsilon, scalar_
 
 use crate::{Certificate, Distance, Epsilon, Errors, Guarantee, Mechanism, MechanismError, Notion, Releaser};
 use profile::Profile;
-use reticent_accounting::{Event, InverseScale as ChargedInverseScale};
+use reticent_events::{Event, InverseScale as ChargedInverseScale};
 use reticent_noise::random_scale::InverseScale;
 use reticent_noise::randomness::{RandomBits, RandomnessError};
 use reticent_noise::{Lattice, Noise, NoiseError, RandomScaleLaplace as MixtureNoise, Sampler};

@@ -119,6 +119,39 @@ pub enum Event {
         /// The loss.
         epsilon: f64,
     },
+    /// Some mechanism of which nothing is known but that it is `(epsilon, delta)`-differentially private. A probabilistic promise is
+    /// written this way too, with the same numbers: that is what its post-processing keeps (erratum L4).
+    Approximate {
+        /// The loss.
+        epsilon: f64,
+        /// The probability that is excepted; 0 for a pure promise.
+        delta: f64,
+    },
+    /// Some mechanism of which nothing is known but that it is `rho`-zero-concentrated differentially private.
+    ZeroConcentrated {
+        /// The Rényi divergence of every order `alpha` is at most `alpha * rho`.
+        rho: f64,
+    },
+    /// Another event, run on a secret sample that each privacy unit enters with probability `rate`, independently of all others. Neighbours add or remove
+    /// one unit.
+    PoissonSubsampled {
+        /// The probability of entering the sample.
+        rate: f64,
+        /// What ran on the sample.
+        event: Box<Event>,
+    },
+    /// Several events about the same units.
+    Composition {
+        /// What ran, in any order.
+        events: Vec<Event>,
+    },
+    /// One event, several times, with fresh randomness each time.
+    Repetition {
+        /// How many times.
+        times: u64,
+        /// What ran.
+        event: Box<Event>,
+    },
 }
 
 /// The distribution of the inverse scale of [`Event::RandomScaleLaplace`].
