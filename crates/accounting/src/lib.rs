@@ -1,0 +1,4 @@
+//! What releases cost together.
+//!
+//! What it is: accountants, each of which reads the same plain-data events and bounds the privacy that they use up. What it never does: draw noise, see
+//! data, or give a figure that is not a bound.
