@@ -6,7 +6,9 @@
 mod accountant;
 mod charges;
 mod error;
+mod loss_distribution;
 
 pub use accountant::Accountant;
 pub use charges::{Charge, Charges};
 pub use error::AccountingError;
+pub use loss_distribution::LossDistribution;
