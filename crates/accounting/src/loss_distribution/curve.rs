@@ -105,6 +105,7 @@ impl Curve {
         let mut values = vec![0.0; size];
         let (mut total, mut gain) = (0.0, 0.0);
         let mut place = (first + size as i64).rem_euclid(size as i64) as usize;
+        let mut further = 0.0_f64;
         let mut distance_factor = if self.side == Side::Upper { 1.0 } else { 0.0 };
         for value in values.iter_mut().rev() {
             gain = decay * (shrink * gain + rise * total);
@@ -112,7 +113,10 @@ impl Curve {
             total = (masses[place] + shift).max(0.0) + decay * total;
             // Mass beyond the frame counts for e^(-lambda d) at the distance d of its end, or, from below, for the most at any distance.
             let beyond = if self.side == Side::Upper { extra * distance_factor } else { extra };
-            *value = (gain * factor + beyond * (1.0 + 1e-8)).max(0.0);
+            let here = (gain * factor + beyond * (1.0 + 1e-8)).max(0.0);
+            // As delta falls, a lower bound further right is one here too.
+            further = if self.side == Side::Lower { here.max(further * decay * (1.0 - 4.0 * f64::EPSILON)) } else { here };
+            *value = further;
             distance_factor *= decay;
         }
         values
