@@ -4,9 +4,21 @@
 //! data, or give a figure that is not a bound.
 
 mod accountant;
+mod basic;
 mod charges;
+mod conversion;
 mod error;
+mod gaussian_dp;
+mod promise;
+mod renyi;
+mod renyi_curve;
+mod renyi_sampling;
+mod zcdp;
 
 pub use accountant::Accountant;
+pub use basic::BasicComposition;
 pub use charges::{Charge, Charges};
 pub use error::AccountingError;
+pub use gaussian_dp::{GaussianDp, gaussian_shift};
+pub use renyi::{RenyiDp, renyi_divergence};
+pub use zcdp::{ZeroConcentratedDp, zero_concentration};

@@ -1,0 +1,164 @@
+//! From Rényi divergences to `(epsilon, delta)`.
+//!
+//! # Theorem
+//! If the Rényi divergence of order `alpha > 1` between the outputs of neighbours is at most `R`, then at every `epsilon >= 0`
+//!
+//! ```text
+//! delta <= exp((alpha - 1)(R - epsilon)) / (alpha - 1) * (1 - 1/alpha)^alpha
+//!        = exp(m - (alpha - 1) epsilon) * (1 - 1/alpha)^(alpha - 1) / alpha,      m = (alpha - 1) R
+//! ```
+//!
+//! and, solved for the other side, `epsilon <= [m - ln delta - ln alpha]/(alpha - 1) + ln(1 - 1/alpha)` (Canonne, Kamath, Steinke, *The discrete Gaussian for differential
+//! privacy*, 2020, Proposition 12; Asoodeh et al. 2020; Balle et al. 2020, Theorem 21). It holds because `max(0, 1 - e^(epsilon - z))` is at most a multiple of `e^((alpha-1) z)`,
+//! and the multiple above is the least.
+//!
+//! # Direction
+//! Each order gives a bound, whatever led to it: the search for the best one is plain `f64`, the value at each order tried is rounded up, and the
+//! least of those is taken.
+
+use reticent_numerics::{Bounds, Enclosure};
+
+/// Orders at which divergences are known.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) enum Orders {
+    /// Every order above 1.
+    All,
+    /// The integers from 2 to this one.
+    Integers(u32),
+}
+
+/// `alpha - 1` is looked for from `1e-8` to `1e12`.
+const LEAST_EXCESS: f64 = 1e-8;
+const LARGEST_EXCESS: f64 = 1e12;
+/// Points of the first pass, seven a decade.
+const COARSE: u32 = 140;
+/// Halvings of the interval around the best of those: the minimum is flat, so 40 golden steps are more than `f64` can tell apart.
+const GOLDEN_STEPS: u32 = 40;
+
+/// The least value over orders of `figure(alpha - 1)`, an upper bound at every order.
+fn least_over_orders(orders: Orders, mut figure: impl FnMut(f64) -> f64) -> f64 {
+    match orders {
+        Orders::All => {
+            let (first, last) = (LEAST_EXCESS.ln(), LARGEST_EXCESS.ln());
+            let step = (last - first) / f64::from(COARSE);
+            let mut at = |place: f64| figure(place.exp());
+            let (mut best, mut least) = (first, f64::INFINITY);
+            for index in 0..=COARSE {
+                let place = first + step * f64::from(index);
+                let value = at(place);
+                if value < least {
+                    (best, least) = (place, value);
+                }
+            }
+            let golden = 0.5 * (5f64.sqrt() - 1.0);
+            let (mut low, mut high) = (best - step, best + step);
+            let (mut left, mut right) = (high - golden * (high - low), low + golden * (high - low));
+            let (mut at_left, mut at_right) = (at(left), at(right));
+            for _ in 0..GOLDEN_STEPS {
+                least = least.min(at_left).min(at_right);
+                if at_left <= at_right {
+                    (high, right, at_right) = (right, left, at_left);
+                    left = high - golden * (high - low);
+                    at_left = at(left);
+                } else {
+                    (low, left, at_left) = (left, right, at_right);
+                    right = low + golden * (high - low);
+                    at_right = at(right);
+                }
+            }
+            least
+        }
+        Orders::Integers(last) => {
+            let (mut order, mut best, mut least) = (2, 2, f64::INFINITY);
+            while order <= last {
+                let value = figure(f64::from(order - 1));
+                if value < least {
+                    (best, least) = (order, value);
+                }
+                order += 1 + order / 8;
+            }
+            let reach = best / 7 + 1;
+            for order in best.saturating_sub(reach).max(2)..=(best + reach).min(last) {
+                least = least.min(figure(f64::from(order - 1)));
+            }
+            least
+        }
+    }
+}
+
+/// An upper bound on `epsilon` at a `delta`, from `moment(alpha - 1) >= (alpha - 1) R`.
+pub(crate) fn loss_from_moments(orders: Orders, delta: f64, mut moment: impl FnMut(f64) -> f64) -> f64 {
+    if delta.is_nan() || delta <= 0.0 {
+        return f64::INFINITY;
+    }
+    let ln_delta = Bounds::exact(delta).ln();
+    let best = least_over_orders(orders, |excess| {
+        let moment = moment(excess);
+        if !moment.is_finite() {
+            return f64::INFINITY;
+        }
+        let excess = Bounds::exact(excess);
+        let order = excess + Bounds::ONE;
+        ((Bounds::exact(moment) - ln_delta - order.ln()) / excess - excess_over_order(excess)).upper()
+    });
+    best.max(0.0)
+}
+
+/// An upper bound on `delta` at an `epsilon`, from `moment(alpha - 1) >= (alpha - 1) R`.
+pub(crate) fn delta_from_moments(orders: Orders, epsilon: f64, mut moment: impl FnMut(f64) -> f64) -> f64 {
+    let best = least_over_orders(orders, |excess| {
+        let moment = moment(excess);
+        if !moment.is_finite() {
+            return f64::INFINITY;
+        }
+        let excess = Bounds::exact(excess);
+        let order = excess + Bounds::ONE;
+        (Bounds::exact(moment) - excess * (Bounds::exact(epsilon) + excess_over_order(excess)) - order.ln()).upper()
+    });
+    Bounds::new(best.min(0.0), best.min(0.0)).exp().upper().min(1.0)
+}
+
+/// `-ln(1 - 1/alpha) = ln(1 + 1/(alpha - 1))`.
+fn excess_over_order(excess: Bounds) -> Bounds {
+    (Bounds::ONE / excess).ln_1p()
+}
+
+/// `alpha (alpha - 1) rho`, rounded up.
+pub(crate) fn moment_of_zero_concentrated(rho: f64, excess: f64) -> f64 {
+    let excess = Bounds::exact(excess);
+    (excess * (excess + Bounds::ONE) * Bounds::exact(rho)).upper()
+}
+
+/// An upper bound on the loss of a `rho`-zero-concentrated mechanism at a `delta`.
+pub(crate) fn loss_of_zero_concentrated(rho: f64, delta: f64) -> f64 {
+    loss_from_moments(Orders::All, delta, |excess| moment_of_zero_concentrated(rho, excess))
+}
+
+/// An upper bound on the `delta` of a `rho`-zero-concentrated mechanism at a loss.
+pub(crate) fn delta_of_zero_concentrated(rho: f64, epsilon: f64) -> f64 {
+    delta_from_moments(Orders::All, epsilon, |excess| moment_of_zero_concentrated(rho, excess))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn zero_concentration_converts_as_published_and_better_than_the_first_bound() {
+        // dp-accounting 0.4's RdpAccountant for one Gaussian of sigma 1, (rho = 1/2): 4.7285... at 1e-5 over its grid of orders; ours has all orders.
+        let loss = loss_of_zero_concentrated(0.5, 1e-5);
+        let first = 0.5 + 2.0 * (0.5 * 1e5f64.ln()).sqrt();
+        assert!(loss < first && loss > 4.37, "{loss}");
+        let back = delta_of_zero_concentrated(0.5, loss);
+        assert!((back / 1e-5 - 1.0).abs() < 1e-6, "{back:e}");
+    }
+
+    #[test]
+    fn nothing_is_known_without_a_moment_or_a_delta() {
+        assert_eq!(loss_from_moments(Orders::All, 1e-6, |_| f64::INFINITY), f64::INFINITY);
+        assert_eq!(delta_from_moments(Orders::Integers(9), 1.0, |_| f64::NAN), 1.0);
+        assert_eq!(loss_of_zero_concentrated(0.5, 0.0), f64::INFINITY);
+        assert_eq!(loss_of_zero_concentrated(0.5, f64::NAN), f64::INFINITY);
+        assert_eq!(delta_of_zero_concentrated(f64::INFINITY, 1.0), 1.0);
+    }
+}
