@@ -4,11 +4,13 @@
 //! data, or give a figure that is not a bound.
 
 mod accountant;
+mod advanced;
 mod basic;
 mod charges;
 mod conversion;
 mod error;
 mod gaussian_dp;
+mod optimal;
 mod promise;
 mod renyi;
 mod renyi_curve;
@@ -16,9 +18,11 @@ mod renyi_sampling;
 mod zcdp;
 
 pub use accountant::Accountant;
+pub use advanced::AdvancedComposition;
 pub use basic::BasicComposition;
 pub use charges::{Charge, Charges};
 pub use error::AccountingError;
 pub use gaussian_dp::{GaussianDp, gaussian_shift};
+pub use optimal::OptimalComposition;
 pub use renyi::{RenyiDp, renyi_divergence};
 pub use zcdp::{ZeroConcentratedDp, zero_concentration};
