@@ -122,3 +122,76 @@ pub(crate) fn shift_square_bound(event: &Event) -> Result<f64, AccountingError> 
     let half = normal_isf_from_ln(-ln_one_plus_exp(Bounds::exact(loss)));
     Ok(half.times_power_of_two(1).square().upper())
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use reticent_numerics::normal::normal_cdf;
+
+    fn gaussian(mu: f64) -> Event {
+        Event::Gaussian { sigma: 1.0, sensitivity: mu }
+    }
+
+    fn bracket(events: &[Event], delta: f64) -> Bounds {
+        let charges = Charges::new(events).expect("valid");
+        GaussianDp.epsilon(&charges, Delta::new(delta).expect("valid")).expect("covered")
+    }
+
+    #[test]
+    fn narrow_from_the_smallest_to_the_largest() {
+        for mu in [1e-6, 1e-3, 0.1, 1.0, 30.0, 3000.0, 1e5] {
+            for delta in [1e-300, 1e-30, 1e-6, 0.1] {
+                let found = bracket(&[gaussian(mu)], delta);
+                let narrow = found.relative_width() < 1e-12 || found.upper() < 1e-12;
+                assert!(narrow && found.upper().is_finite(), "mu {mu}, delta {delta:e}: {found:?}");
+            }
+        }
+        assert_eq!(bracket(&[Event::Gaussian { sigma: 1e-10, sensitivity: 1.0 }], 1e-6).upper(), f64::INFINITY);
+    }
+
+    #[test]
+    fn squares_add() {
+        let parts = bracket(&[gaussian(0.3), gaussian(0.4)], 1e-8);
+        let whole = bracket(&[gaussian(0.5)], 1e-8);
+        assert!((parts.estimate() / whole.estimate() - 1.0).abs() < 1e-13, "{parts:?} {whole:?}");
+        let general = Event::GeneralizedGaussian { order: 2.0, scale: 2f64.sqrt(), sensitivities: vec![0.3, 0.4] };
+        let same = bracket(&[general], 1e-8);
+        assert!((same.estimate() / whole.estimate() - 1.0).abs() < 1e-13);
+    }
+
+    /// The trade-off function of a pure loss lies above the Gaussian's, and touches it where both error rates are equal.
+    #[test]
+    fn pure_losses_lie_above_the_gaussian_curve() {
+        for loss in [1e-3f64, 0.5, 3.0, 20.0] {
+            let mu = gaussian_shift(&Event::Approximate { epsilon: loss, delta: 0.0 }).expect("covered");
+            let pure = |error: f64| (1.0 - loss.exp() * error).max((-loss).exp() * (1.0 - error)).max(0.0);
+            for step in -300..300 {
+                // Error rates from both tails.
+                let x = f64::from(step) / 50.0;
+                let (first, second) = (normal_cdf(x).estimate(), normal_cdf(-x - mu).estimate());
+                assert!(second <= pure(first) + 1e-15, "{loss} {first} {second}");
+            }
+            let corner = 1.0 / (1.0 + loss.exp());
+            assert!((normal_cdf(-mu / 2.0).estimate() / corner - 1.0).abs() < 1e-10);
+        }
+    }
+
+    #[test]
+    fn not_exact_means_no_lower_bound_and_no_proof_means_no_answer() {
+        let mixed = [gaussian(1.0), Event::RandomizedResponse { epsilon: 0.1, categories: 2 }];
+        let found = bracket(&mixed, 1e-6);
+        assert!(found.lower() == 0.0 && found.upper() > bracket(&[gaussian(1.0)], 1e-6).upper());
+        let sampled = Event::PoissonSubsampled { rate: 0.5, event: Box::new(gaussian(1.0)) };
+        let uncovered = [
+            (sampled, "central limit"),
+            (Event::DiscreteGaussian { sigma: 1.0, sensitivity: 1 }, "no mu"),
+            (Event::ZeroConcentrated { rho: 0.5 }, "no mu"),
+            (Event::Approximate { epsilon: 0.1, delta: 1e-9 }, "no mu"),
+        ];
+        for (event, reason) in uncovered {
+            let charges = Charges::new(&[event]).expect("valid");
+            let answer = GaussianDp.epsilon(&charges, Delta::new(1e-6).expect("valid"));
+            assert!(answer.is_err_and(|error| error.to_string().contains(reason)));
+        }
+    }
+}

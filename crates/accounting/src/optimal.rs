@@ -317,3 +317,102 @@ impl Sums {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn response(epsilon: f64) -> Event {
+        Event::RandomizedResponse { epsilon, categories: 2 }
+    }
+
+    fn delta(events: &[Event], epsilon: f64) -> Bounds {
+        let charges = Charges::new(events).expect("valid");
+        OptimalComposition.delta(&charges, Epsilon::new(epsilon).expect("valid")).expect("covered")
+    }
+
+    /// The sum over all signs, one by one.
+    fn by_enumeration(losses: &[f64], epsilon: f64) -> f64 {
+        (0..1u32 << losses.len())
+            .map(|signs| {
+                let (mut probability, mut total) = (1.0, 0.0);
+                for (index, loss) in losses.iter().enumerate() {
+                    let positive = signs >> index & 1 == 1;
+                    total += if positive { *loss } else { -loss };
+                    probability /= 1.0 + if positive { -loss } else { *loss }.exp();
+                }
+                probability * -(epsilon - total).exp_m1().min(0.0)
+            })
+            .sum()
+    }
+
+    #[test]
+    fn unequal_losses_by_enumeration() {
+        let cases: [&[f64]; 4] =
+            [&[0.3], &[0.1, 0.1, 0.1, 2.0], &[1.0, 0.5, 0.25, 0.5, 0.5], &[3.0, 0.01, 0.01, 0.7, 0.7, 0.7, 0.7]];
+        for losses in cases {
+            let events: Vec<_> = losses.iter().map(|&loss| response(loss)).collect();
+            let total: f64 = losses.iter().sum();
+            for share in [0.0, 0.2, 0.5, 0.77, 0.99] {
+                let (found, expected) = (delta(&events, share * total), by_enumeration(losses, share * total));
+                // At a tie between a loss and epsilon the plain sum leaves a rounding error.
+                assert!(
+                    found.upper() >= expected * (1.0 - 1e-12) - 1e-16
+                        && found.lower() <= expected * (1.0 + 1e-12) + 1e-16
+                );
+                assert!(found.width() <= 1e-14 * found.upper() + 1e-28, "{losses:?} {share} {found:?}");
+            }
+            assert_eq!(delta(&events, total.next_up().next_up()), Bounds::ZERO);
+        }
+    }
+
+    #[test]
+    fn exceptions_multiply() {
+        let promise = Event::Approximate { epsilon: 0.2, delta: 1e-3 };
+        let found = delta(&[Event::Repetition { times: 7, event: Box::new(promise) }], 0.6);
+        let pure = by_enumeration(&[0.2; 7], 0.6);
+        let expected = 1.0 - 0.999f64.powi(7) * (1.0 - pure);
+        assert!((found.estimate() / expected - 1.0).abs() < 1e-12 && found.relative_width() < 1e-13);
+        let tells = delta(&[Event::Approximate { epsilon: 0.0, delta: 0.25 }], 0.0);
+        assert!(tells.contains(0.25) && tells.relative_width() < 1e-14);
+    }
+
+    #[test]
+    fn a_million_releases_and_the_central_limit() {
+        // k losses of e: L is near normal with mean k e tanh(e/2) and variance k e^2/cosh^2(e/2).
+        let charges =
+            Charges::new(&[Event::Repetition { times: 1_000_000, event: Box::new(response(0.001)) }]).expect("valid");
+        let found = OptimalComposition.epsilon(&charges, Delta::new(1e-6).expect("valid")).expect("covered");
+        assert!(found.relative_width() < 1e-12, "{found:?}");
+        let gaussian = Charges::new(&[Event::Gaussian { sigma: 1.0, sensitivity: 1.0 }]).expect("valid");
+        let limit = crate::GaussianDp.epsilon(&gaussian, Delta::new(1e-6).expect("valid")).expect("covered");
+        assert!((found.estimate() / limit.estimate() - 1.0).abs() < 1e-4, "{found:?} {limit:?}");
+    }
+
+    #[test]
+    fn far_tails_keep_their_digits() {
+        // All signs positive and one step below: two terms, by hand.
+        let (loss, k) = (0.5f64, 1000.0);
+        let events = [Event::Repetition { times: 1000, event: Box::new(response(loss)) }];
+        let epsilon = 499.7;
+        let ln_top = -k * (-loss).exp().ln_1p();
+        let expected = ln_top + (-(epsilon - 500.0f64).exp_m1()).ln();
+        let found = delta(&events, epsilon);
+        assert!((found.upper().ln() - expected).abs() < 1e-9 && found.relative_width() < 1e-6, "{found:?}");
+    }
+
+    #[test]
+    fn what_is_not_a_promise_or_too_much_is_refused() {
+        let delta = Delta::new(1e-6).expect("valid");
+        let ask = |events: &[Event]| OptimalComposition.epsilon(&Charges::new(events).expect("valid"), delta);
+        assert!(ask(&[Event::Gaussian { sigma: 1.0, sensitivity: 1.0 }]).is_err());
+        let different: Vec<_> = (1..=40).map(|i| response(0.1 + 0.001 * f64::from(i))).collect();
+        let message = ask(&different).expect_err("too many").to_string();
+        assert!(message.contains("loss-distribution"), "{message}");
+        assert!(ask(&[Event::Laplace { scale: 1e-3, sensitivity: 1.0 }]).is_err());
+        let large = ask(&[Event::Repetition { times: 1000, event: Box::new(response(700.0)) }]).expect("covered");
+        assert!(large.upper() > 699_000.0 && large.upper() <= 700_000.0, "{large:?}");
+        let noise = ask(&[Event::Laplace { scale: 1.0, sensitivity: 1.0 }]).expect("covered");
+        assert!(noise.lower() == 0.0 && noise.upper() <= 1.0);
+    }
+}

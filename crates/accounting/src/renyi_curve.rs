@@ -265,3 +265,102 @@ pub(crate) fn staircase_violation(epsilon: f64, gamma: f64) -> Wide {
     let narrow = if gamma.bounds().upper() <= 0.5 { gamma } else { rest };
     (Wide::ONE + twice_peak * narrow).times_power_of_two(-1)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// `ln sum P (P/Q)^(alpha - 1)` over outcomes.
+    fn by_definition(outcomes: impl Iterator<Item = (f64, f64)>, order: f64) -> f64 {
+        outcomes.map(|(p, q)| p * (p / q).powf(order - 1.0)).sum::<f64>().ln()
+    }
+
+    fn agrees(event: &Event, order: f64, expected: f64) {
+        let found = RenyiCurve::of(event).expect("covered").moment(order - 1.0);
+        assert!((found / expected - 1.0).abs() < 1e-8, "{event:?} at {order}: {found} {expected}");
+    }
+
+    #[test]
+    fn closed_forms_are_the_definition() {
+        for order in [1.01, 1.5, 2.0, 7.25] {
+            for (epsilon, categories) in [(0.7, 2), (2.0, 5), (0.1, 40)] {
+                let total = f64::exp(epsilon) + categories as f64 - 1.0;
+                let (truth, other) = (epsilon.exp() / total, 1.0 / total);
+                let outcomes = [(truth, other), (other, truth)].into_iter();
+                let outcomes = outcomes.chain((2..categories).map(|_| (other, other)));
+                let expected = by_definition(outcomes, order);
+                agrees(&Event::RandomizedResponse { epsilon, categories }, order, expected);
+            }
+            for (scale, sensitivity) in [(2.0f64, 3u64), (0.5, 1), (5.0, 1)] {
+                let mass = |k: i64| (-(k.abs() as f64) / scale).exp() * (0.5 / scale).tanh();
+                let shifted = (-300..=300i64).map(|k| (mass(k), mass(k - sensitivity as i64)));
+                agrees(&Event::DiscreteLaplace { scale, sensitivity }, order, by_definition(shifted, order));
+            }
+            for (epsilon, gamma) in [(1.0, 0.3), (3.0, 0.8)] {
+                // Steps of gamma and 1 - gamma; a shift by one period moves each piece onto another. Twentieths of a period resolve both gammas.
+                let b = f64::exp(-epsilon);
+                let height = |x: f64| {
+                    let (period, place) = (x.abs().floor(), x.abs().fract());
+                    b.powf(period + if place < gamma { 0.0 } else { 1.0 })
+                };
+                let cells: Vec<f64> = (-1200..1200).map(|i| (f64::from(i) + 0.5) / 20.0).collect();
+                let total: f64 = cells.iter().map(|&x| height(x)).sum();
+                let outcomes = cells.iter().map(|&x| (height(x) / total, height(x - 1.0) / total));
+                let event = Event::Staircase { epsilon, gamma, sensitivity: 1.0 };
+                agrees(&event, order, by_definition(outcomes, order));
+            }
+            // Laplace noise in cells of a thousandth: the loss is constant outside, and the middle is nearly so in each.
+            let cells: Vec<f64> = (-40_000..41_000).map(|i| (f64::from(i) + 0.5) / 1000.0).collect();
+            let outcomes = cells.iter().map(|&x| ((-x.abs()).exp() / 2000.0, (-(x - 1.0).abs()).exp() / 2000.0));
+            let expected = by_definition(outcomes, order);
+            let event = Event::Laplace { scale: 1.0, sensitivity: 1.0 };
+            let found = RenyiCurve::of(&event).expect("covered").moment(order - 1.0);
+            assert!((found / expected - 1.0).abs() < 1e-4, "{found} {expected}");
+        }
+    }
+
+    #[test]
+    fn generalized_gaussians_of_order_one_and_two_are_laplace_and_gaussian_noise() {
+        let general = |order, scale| Event::GeneralizedGaussian { order, scale, sensitivities: vec![0.3, 0.4] };
+        for order in [1.5, 3.0] {
+            let at = |event: &Event| RenyiCurve::of(event).expect("covered").moment(order - 1.0);
+            let laplace = at(&Event::Laplace { scale: 2.0, sensitivity: 0.7 });
+            assert!((at(&general(1.0, 2.0)) / laplace - 1.0).abs() < 1e-14);
+            let gaussian = at(&Event::Gaussian { sigma: 1.0, sensitivity: 0.5 });
+            assert!((at(&general(2.0, 2f64.sqrt())) / gaussian - 1.0).abs() < 1e-14);
+        }
+        assert!(RenyiCurve::of(&general(3.0, 1.0)).is_err());
+    }
+
+    #[test]
+    fn no_divergence_exceeds_the_pure_loss_and_orders_are_ordered() {
+        let events = [
+            Event::Laplace { scale: 0.01, sensitivity: 1.0 },
+            Event::DiscreteLaplace { scale: 0.01, sensitivity: 1 },
+            Event::Staircase { epsilon: 100.0, gamma: 1e-3, sensitivity: 1.0 },
+            Event::RandomizedResponse { epsilon: 100.0, categories: 3 },
+            Event::Exponential { epsilon: 100.0 },
+            Event::Approximate { epsilon: 100.0, delta: 0.0 },
+        ];
+        for event in events {
+            let curve = RenyiCurve::of(&event).expect("covered");
+            let mut before = 0.0;
+            for excess in [1e-8, 1e-3, 0.5, 1.0, 40.0, 1e5, 1e12] {
+                let divergence = curve.moment(excess) / excess;
+                assert!(
+                    divergence <= 100.0 * (1.0 + 1e-15) && divergence >= before * (1.0 - 1e-12),
+                    "{event:?} {excess}"
+                );
+                before = divergence;
+            }
+        }
+    }
+
+    #[test]
+    fn orders_that_are_none_have_no_bound() {
+        let curve = RenyiCurve::of(&Event::Gaussian { sigma: 1.0, sensitivity: 1.0 }).expect("covered");
+        for excess in [0.0, -1.0, f64::NAN, f64::INFINITY] {
+            assert_eq!(curve.moment(excess), f64::INFINITY);
+        }
+    }
+}

@@ -1,26 +1,28 @@
 //! Rényi divergences of what ran on a Poisson sample, at integer orders.
 //!
-//! # Gaussian noise
-//! With rate `q` and `mu = D/sigma` (Mironov, Talwar, Zhang, *Rényi differential privacy of the sampled Gaussian mechanism*, 2019, Theorems 4 and 5, and Section 3.3: the direction of the
-//! mixture against the plain Gaussian is the larger one, and at integer orders its moment is the sum)
+//! # Symmetric pairs
+//! Let `P` and `Q` be the outputs with and without the unit, `q` the rate, and `m(k) = ln E_Q[(P/Q)^k]`. The sample gives `q P + (1-q) Q` against `Q`, and binomial expansion
 //!
 //! ```text
-//! e^m(n) = sum_k C(n, k) (1 - q)^(n-k) q^k e^(k (k-1) mu^2/2).
+//! E_Q[(1 - q + q P/Q)^n] = sum_k C(n, k) (1 - q)^(n-k) q^k e^m(k),                        m(0) = m(1) = 0.
 //! ```
+//!
+//! The other direction is `E_Q[(1 - q + q P/Q)^(1-n)]`. It is the smaller where some involution swaps `P` and `Q`, as `x -> D - x` does for symmetric noise (Mironov, Talwar, Zhang, *Rényi differential privacy
+//! of the sampled Gaussian mechanism*, 2019, Theorem 5). In short: outcomes with ratio `x >= 1` and `Q`-mass `w` go with outcomes of ratio `1/x` and `Q`-mass `w x`. Put `a = 1 - q + q x`, `c = (1-q) x + q`, so that the
+//! partner has `1 - q + q/x = c/x`, and `f(t) = t^n - t^(1-n)`. The first direction exceeds the second by `w [f(a) + x f(c/x)] = w [f(a) - c f(x/c)]`. As `f` is convex for `t >= 1` and zero at 1, `f(t)/(t-1)` increases;
+//! and `a - 1 = q (x-1) = c (x/c - 1)`, `x/c <= a`. So the difference is not negative. Compositions of symmetric pairs are symmetric, and so is the binary response that every pure mechanism is a processing of.
 //!
 //! # Any other event
-//! From its moments `m(k) = (k-1) D_k` in both directions (Zhu and Wang, *Poisson subsampled Rényi differential privacy*, 2019, the general upper bound)
-//!
-//! ```text
-//! e^m(n) <= (1-q)^(n-1) (1 + (n-1) q) + C(n, 2) q^2 (1-q)^(n-2) e^m(2) + 3 sum_(k >= 3) C(n, k) q^k (1-q)^(n-k) e^m(k).
-//! ```
+//! From its moments in both directions (Zhu and Wang, *Poisson subsampled Rényi differential privacy*, 2019, the general upper bound): the same sum with the terms from `k = 3` on
+//! multiplied by 3.
 //!
 //! # Numerics
 //! The binomial weights add up to 1, and 1 is subtracted from each factor, so that `e^m - 1` is a sum of positive terms and keeps its digits where the
 //! rate is small.
 
 use crate::AccountingError;
-use crate::renyi_curve::{RenyiCurve, gaussian_shift_square};
+use crate::promise::pure_loss;
+use crate::renyi_curve::RenyiCurve;
 use reticent_events::Event;
 use reticent_numerics::gamma::ln_gamma_of_bounds;
 use reticent_numerics::log_sum::{LogSum, ln_one_minus_exp, ln_one_plus_exp};
@@ -35,15 +37,10 @@ pub(crate) const LARGEST_SAMPLED_ORDER: u32 = 512;
 pub(crate) struct SampledMoments {
     ln_rate: Bounds,
     ln_rest: Bounds,
-    inner: Inner,
-}
-
-#[derive(Debug)]
-enum Inner {
-    /// Gaussian noise, with `mu^2/2`.
-    Gaussian { half_square: Bounds },
-    /// Anything else, with its moments at the orders 2, 3, ... once they are known.
-    Any { curve: Box<RenyiCurve>, moments: OnceLock<Vec<f64>> },
+    curve: Box<RenyiCurve>,
+    symmetric: bool,
+    /// `m(2), m(3), ...` of the inner event, once they are asked for.
+    moments: OnceLock<Vec<f64>>,
 }
 
 impl SampledMoments {
@@ -52,11 +49,13 @@ impl SampledMoments {
     /// # Errors
     /// If the inner event's moments are not known.
     pub(crate) fn new(rate: f64, event: &Event) -> Result<Self, AccountingError> {
-        let inner = match gaussian_shift_square(event) {
-            Some(square) => Inner::Gaussian { half_square: square.times_power_of_two(-1).bounds() },
-            None => Inner::Any { curve: Box::new(RenyiCurve::of(event)?), moments: OnceLock::new() },
-        };
-        Ok(SampledMoments { ln_rate: Bounds::exact(rate).ln(), ln_rest: Bounds::exact(-rate).ln_1p(), inner })
+        Ok(SampledMoments {
+            ln_rate: Bounds::exact(rate).ln(),
+            ln_rest: Bounds::exact(-rate).ln_1p(),
+            curve: Box::new(RenyiCurve::of(event)?),
+            symmetric: is_symmetric(event)?,
+            moments: OnceLock::new(),
+        })
     }
 
     /// `m` at the order `1 + excess`, rounded up; infinite unless the order is an integer from 2 to [`LARGEST_SAMPLED_ORDER`].
@@ -67,8 +66,7 @@ impl SampledMoments {
         let order = excess as u32 + 1;
         let mut sum = LogSum::new();
         for k in 2..=order {
-            let weight =
-                ln_binomial(order, k) + self.ln_rate * Bounds::exact(f64::from(k)) + times(order - k, self.ln_rest);
+            let weight = ln_binomial(order, k) + times(k, self.ln_rate) + times(order - k, self.ln_rest);
             sum.add(weight + self.ln_factor_less_one(k));
         }
         let moment = ln_one_plus_exp(sum.bounds()).upper();
@@ -77,26 +75,36 @@ impl SampledMoments {
 
     /// `ln(factor - 1)` for the factor of the binomial weight `k`.
     fn ln_factor_less_one(&self, k: u32) -> Bounds {
-        match &self.inner {
-            Inner::Gaussian { half_square } => {
-                let pairs = Bounds::exact(f64::from(k)) * Bounds::exact(f64::from(k - 1));
-                ln_exp_less_one(pairs * *half_square)
-            }
-            Inner::Any { curve, moments } => {
-                let moments = moments.get_or_init(|| {
-                    (2..=LARGEST_SAMPLED_ORDER).map(|order| curve.moment(f64::from(order - 1))).collect()
-                });
-                let moment = moments.get(k as usize - 2).copied().unwrap_or(f64::INFINITY);
-                let moment = Bounds::new(moment.min(f64::MAX), moment);
-                ln_exp_less_one(if k == 2 { moment } else { moment + Bounds::exact(3.0).ln() })
-            }
-        }
+        let moments = self
+            .moments
+            .get_or_init(|| (2..=LARGEST_SAMPLED_ORDER).map(|order| self.curve.moment(f64::from(order - 1))).collect());
+        let moment = moments.get(k as usize - 2).copied().unwrap_or(f64::INFINITY);
+        // A moment beyond the range of f64 is above all of it.
+        let moment = Bounds::new(moment.min(f64::MAX), moment);
+        let factor = if k == 2 || self.symmetric { moment } else { moment + Bounds::exact(3.0).ln() };
+        factor + ln_one_minus_exp(-factor)
     }
 }
 
-/// `ln(e^x - 1)` for `x > 0`.
-fn ln_exp_less_one(x: Bounds) -> Bounds {
-    x + ln_one_minus_exp(-x)
+/// Whether an involution swaps the outputs of any two neighbours, or of a pair of which they are processings and whose moments the curve is.
+fn is_symmetric(event: &Event) -> Result<bool, AccountingError> {
+    Ok(match event {
+        Event::Gaussian { .. } | Event::DiscreteGaussian { .. } | Event::RandomScaleGaussian { .. } => true,
+        Event::GeneralizedGaussian { .. } => true,
+        // Its curve is in part that of a bounded range, which need not be symmetric.
+        Event::Exponential { .. } => false,
+        Event::PoissonSubsampled { .. } => false,
+        Event::Repetition { event, .. } => is_symmetric(event)?,
+        Event::Composition { events } => {
+            for event in events {
+                if !is_symmetric(event)? {
+                    return Ok(false);
+                }
+            }
+            true
+        }
+        other => pure_loss(other)?.is_some(),
+    })
 }
 
 fn times(count: u32, x: Bounds) -> Bounds {
@@ -106,4 +114,54 @@ fn times(count: u32, x: Bounds) -> Bounds {
 fn ln_binomial(n: u32, k: u32) -> Bounds {
     let ln_factorial = |n: u32| ln_gamma_of_bounds(Bounds::exact(f64::from(n) + 1.0));
     ln_factorial(n) - ln_factorial(k) - ln_factorial(n - k)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn moment(rate: f64, event: &Event, order: u32) -> f64 {
+        SampledMoments::new(rate, event).expect("covered").moment(f64::from(order - 1))
+    }
+
+    /// Both directions by quadrature with mpmath at 25 digits; the first is the larger, and the sum is exact.
+    #[test]
+    fn samples_of_laplace_noise_are_exact() {
+        let rows = [
+            (0.5, 0.01, 16, 0.00268967566081),
+            (1.0, 0.3, 5, 0.737197279984),
+            (3.0, 0.9, 3, 5.19152164381),
+            (3.0, 0.01, 2, 0.00123835134632),
+        ];
+        for (sensitivity, rate, order, exact) in rows {
+            let found = moment(rate, &Event::Laplace { scale: 1.0, sensitivity }, order);
+            assert!((found / exact - 1.0).abs() < 1e-10, "{found} {exact}");
+        }
+    }
+
+    #[test]
+    fn what_is_not_known_to_be_symmetric_pays_for_it() {
+        let gaussian = Event::Gaussian { sigma: 2.0, sensitivity: 1.0 };
+        let promise = Event::ZeroConcentrated { rho: 0.125 };
+        assert_eq!(moment(0.1, &gaussian, 2), moment(0.1, &promise, 2));
+        assert!(moment(0.1, &gaussian, 3) < moment(0.1, &promise, 3));
+        let both = Event::Composition { events: vec![gaussian.clone(), promise] };
+        assert!(!is_symmetric(&both).expect("valid") && is_symmetric(&gaussian).expect("valid"));
+    }
+
+    #[test]
+    fn tiny_rates_keep_their_digits() {
+        // e^m - 1 = q^2 (e^(mu^2) - 1) at order 2.
+        let found = moment(1e-9, &Event::Gaussian { sigma: 1.0, sensitivity: 1.0 }, 2);
+        assert!((found / (1e-18 * 1f64.exp_m1()) - 1.0).abs() < 1e-12, "{found:e}");
+    }
+
+    #[test]
+    fn orders_that_are_not_covered_have_no_bound() {
+        let sampled = SampledMoments::new(0.1, &Event::Gaussian { sigma: 1.0, sensitivity: 1.0 }).expect("covered");
+        for excess in [0.5, 1.5, 0.0, -1.0, 512.0, f64::NAN, f64::INFINITY] {
+            assert_eq!(sampled.moment(excess), f64::INFINITY, "{excess}");
+        }
+        assert!(sampled.moment(511.0).is_finite());
+    }
 }

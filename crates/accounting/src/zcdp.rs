@@ -173,3 +173,102 @@ fn not_negative(bound: Wide) -> f64 {
     let bound = bound.bounds().upper();
     if bound.is_nan() { f64::INFINITY } else { bound.max(0.0) }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::RenyiDp;
+    use crate::conversion::moment_of_zero_concentrated;
+    use crate::renyi_curve::RenyiCurve;
+
+    fn pure_events() -> Vec<Event> {
+        let mut events = Vec::new();
+        for loss in [0.01, 0.3, 1.0, 2.5, 8.0, 40.0] {
+            events.push(Event::Laplace { scale: 1.0, sensitivity: loss });
+            events.push(Event::Approximate { epsilon: loss, delta: 0.0 });
+            events.push(Event::Exponential { epsilon: loss });
+            for categories in [2, 3, 4, 5, 10, 1000] {
+                events.push(Event::RandomizedResponse { epsilon: loss, categories });
+            }
+            for gamma in [0.0, 0.1, 0.4, 0.9] {
+                events.push(Event::Staircase { epsilon: loss, gamma, sensitivity: 2.0 });
+            }
+            for sensitivity in [1u64, 2, 17] {
+                events.push(Event::DiscreteLaplace { scale: sensitivity as f64 / loss, sensitivity });
+            }
+        }
+        events
+    }
+
+    /// The claim of the module: the Rényi divergence of every order is at most `alpha rho`, on curves that are exact or above.
+    #[test]
+    fn no_divergence_exceeds_rho_times_the_order() {
+        for event in pure_events() {
+            let rho = zero_concentration(&event).expect("covered");
+            let curve = RenyiCurve::of(&event).expect("covered");
+            for step in -60..=60 {
+                let excess = 10f64.powf(f64::from(step) / 10.0);
+                let (moment, bound) = (curve.moment(excess), moment_of_zero_concentrated(rho, excess));
+                assert!(moment <= bound * (1.0 + 1e-12), "{event:?} at 1 + {excess:e}: {moment:e} above {bound:e}");
+            }
+        }
+    }
+
+    /// No smaller `rho` would do: near order 1 the divergence is as large, except where only a coarser bound is proved.
+    #[test]
+    fn rho_is_the_least_where_it_is_the_divergence_of_order_one() {
+        let mut tight = 0;
+        for event in pure_events() {
+            let coarse = match &event {
+                Event::Exponential { .. } => true,
+                Event::RandomizedResponse { epsilon, categories } => {
+                    *categories as f64 - 2.0 > 2.0 * (epsilon / 2.0).exp()
+                }
+                Event::Staircase { epsilon, gamma, .. } => staircase(*epsilon, *gamma) == f64::INFINITY,
+                _ => false,
+            };
+            if !coarse {
+                tight += 1;
+                let rho = zero_concentration(&event).expect("covered");
+                let near = RenyiCurve::of(&event).expect("covered").moment(1e-7) / 1e-7;
+                assert!((near / rho - 1.0).abs() < 1e-5, "{event:?}: {near} {rho}");
+            }
+        }
+        assert!(tight > 60, "{tight}");
+    }
+
+    #[test]
+    fn printed_formulas() {
+        let rho = |event: &Event| zero_concentration(event).expect("covered");
+        let close = |found: f64, expected: f64| assert!((found / expected - 1.0).abs() < 1e-13, "{found} {expected}");
+        close(rho(&Event::Gaussian { sigma: 3.0, sensitivity: 2.0 }), 2.0 / 9.0);
+        close(rho(&Event::DiscreteGaussian { sigma: 3.0, sensitivity: 2 }), 2.0 / 9.0);
+        close(rho(&Event::Laplace { scale: 1.0, sensitivity: 2.0 }), 1.0 + (-2f64).exp());
+        close(rho(&Event::PermuteAndFlip { epsilon: 2.0 }), 2.0 * 1f64.tanh());
+        close(rho(&Event::Exponential { epsilon: 0.5 }), 0.25 / 8.0);
+        let mixed = Event::RandomScaleGaussian { sigmas: vec![(4.0, 0.5), (2.0, 0.5)], sensitivity: 1.0 };
+        close(rho(&mixed), 0.125);
+        let both = Event::Composition { events: vec![mixed.clone(), mixed] };
+        close(rho(&Event::Repetition { times: 10, event: Box::new(both) }), 2.5);
+        let sampled = |event| Event::PoissonSubsampled { rate: 0.1, event: Box::new(event) };
+        let less = rho(&sampled(Event::PermuteAndFlip { epsilon: 2.0 }));
+        close(less, of_pure((0.1 * 2f64.exp_m1()).ln_1p()));
+        assert!(zero_concentration(&sampled(Event::Gaussian { sigma: 1.0, sensitivity: 1.0 })).is_err());
+        assert!(zero_concentration(&Event::Approximate { epsilon: 1.0, delta: 1e-9 }).is_err());
+        let cubic = Event::GeneralizedGaussian { order: 3.0, scale: 1.0, sensitivities: vec![1.0] };
+        assert!(zero_concentration(&cubic).is_err());
+    }
+
+    #[test]
+    fn never_better_than_renyi() {
+        for event in pure_events() {
+            let charges = Charges::new(&[Event::Repetition { times: 30, event: Box::new(event) }]).expect("valid");
+            for delta in [1e-12, 1e-4] {
+                let delta = Delta::new(delta).expect("valid");
+                let ours = ZeroConcentratedDp.epsilon(&charges, delta).expect("covered").upper();
+                let renyi = RenyiDp.epsilon(&charges, delta).expect("covered").upper();
+                assert!(ours >= renyi * (1.0 - 1e-9), "{charges:?} {ours} {renyi}");
+            }
+        }
+    }
+}
