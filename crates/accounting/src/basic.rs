@@ -1,10 +1,10 @@
 //! Basic composition: losses add, and so do exceptions.
 
-use crate::promise::{above, excepted, is_flexible, loss_at, pure_loss};
+use crate::promise::{Promises, above, excepted};
 use crate::{Accountant, AccountingError, Charges};
 use reticent_mechanisms::{Delta, Epsilon};
 use reticent_numerics::root::{Range, least_at_most};
-use reticent_numerics::rounding::{add_up, div_down, mul_up, sub_down};
+use reticent_numerics::rounding::{add_up, mul_up};
 use reticent_numerics::{Bounds, Enclosure};
 
 /// Basic composition.
@@ -29,26 +29,20 @@ impl Accountant for BasicComposition {
     }
 
     fn epsilon(&self, charges: &Charges, delta: Delta) -> Result<Bounds, AccountingError> {
-        Ok(Bounds::new(0.0, loss_of(charges, delta.get())?))
+        Ok(Bounds::new(0.0, Promises::of(charges)?.loss_at(delta.get())?))
     }
 
     fn delta(&self, charges: &Charges, epsilon: Epsilon) -> Result<Bounds, AccountingError> {
-        let epsilon = epsilon.get();
-        if let Some(loss) = pure_loss_of(charges)? {
-            return Ok(Bounds::new(0.0, delta_of_pure(loss, epsilon)));
-        }
-        least_delta(epsilon, |delta| loss_of(charges, delta)).map(|delta| Bounds::new(0.0, delta))
+        Ok(Bounds::new(0.0, delta_of(&Promises::of(charges)?, epsilon.get())?))
     }
 }
 
-/// The sum of the losses, if all are pure.
-pub(crate) fn pure_loss_of(charges: &Charges) -> Result<Option<f64>, AccountingError> {
-    let mut sum = Some(0.0);
-    for charge in charges.iter() {
-        let loss = pure_loss(&charge.event)?;
-        sum = sum.zip(loss).map(|(sum, loss)| add_up(sum, mul_up(above(charge.times), loss)));
+/// An upper bound on `delta` at a loss.
+pub(crate) fn delta_of(promises: &Promises, epsilon: f64) -> Result<f64, AccountingError> {
+    match promises.pure() {
+        Some(loss) => Ok(delta_of_pure(loss, epsilon)),
+        None => least_delta(epsilon, |delta| promises.loss_at(delta)),
     }
-    Ok(sum)
 }
 
 /// The exceptions of all approximate promises together.
@@ -56,39 +50,7 @@ pub(crate) fn excepted_by(charges: &Charges) -> f64 {
     charges.iter().map(|charge| mul_up(above(charge.times), excepted(&charge.event))).fold(0.0, add_up)
 }
 
-/// An upper bound on the sum of all losses at a `delta`, which is shared among the releases that need one.
-pub(crate) fn loss_of(charges: &Charges, delta: f64) -> Result<f64, AccountingError> {
-    Ok(losses_at(charges, delta)?
-        .map_or(f64::INFINITY, |losses| losses.into_iter().map(|(times, loss)| mul_up(times, loss)).fold(0.0, add_up)))
-}
-
-/// Each kind of release's count and loss when all exceptions together are at most `delta`; `None` where they cannot be.
-pub(crate) fn losses_at(charges: &Charges, delta: f64) -> Result<Option<Vec<(f64, f64)>>, AccountingError> {
-    let rest = sub_down(delta, excepted_by(charges));
-    if rest < 0.0 {
-        return Ok(None);
-    }
-    let mut sharing = 0.0;
-    for charge in charges.iter() {
-        if is_flexible(&charge.event)? {
-            sharing = add_up(sharing, above(charge.times));
-        }
-    }
-    let share = if sharing > 0.0 { div_down(rest, sharing) } else { 0.0 };
-    if sharing > 0.0 && share <= 0.0 {
-        return Ok(None);
-    }
-    let mut losses = Vec::new();
-    for charge in charges.iter() {
-        let own = if is_flexible(&charge.event)? { share } else { 0.0 };
-        // Rounded down, but never below what the event excepts by itself.
-        let allowed = (Bounds::exact(excepted(&charge.event)) + Bounds::exact(own)).lower();
-        losses.push((above(charge.times), loss_at(&charge.event, allowed)?));
-    }
-    Ok(Some(losses))
-}
-
-/// The least `delta` at which a loss that decreases in it is proved to be at most `epsilon`; 1 where there is none.
+/// The least `delta`, to a millionth of itself, at which a loss that decreases in it is proved to be at most `epsilon`; 1 where there is none.
 ///
 /// # Errors
 /// That of `loss`.
@@ -97,7 +59,7 @@ pub(crate) fn least_delta(
     mut loss: impl FnMut(f64) -> Result<f64, AccountingError>,
 ) -> Result<f64, AccountingError> {
     let mut failed = None;
-    let range = Range::between(1e-300, 1.0 - f64::EPSILON).bracket_from(1e-6).to_within(1e-9);
+    let range = Range::between(1e-300, 1.0 - f64::EPSILON).bracket_from(1e-6).to_within(1e-6);
     let found = least_at_most(
         |delta| {
             let loss = loss(delta).unwrap_or_else(|error| {
@@ -123,4 +85,47 @@ pub(crate) fn delta_of_pure(loss: f64, epsilon: f64) -> f64 {
     let loss = Bounds::exact(loss);
     let gain = -(Bounds::exact(epsilon) - loss).exp_m1();
     (gain / (Bounds::ONE + (-loss).exp())).upper().min(1.0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use reticent_events::Event;
+
+    fn ask(events: &[Event], delta: f64) -> f64 {
+        let charges = Charges::new(events).expect("valid");
+        BasicComposition.epsilon(&charges, Delta::new(delta).expect("valid")).expect("covered").upper()
+    }
+
+    #[test]
+    fn losses_and_exceptions_add() {
+        let pure = Event::Laplace { scale: 4.0, sensitivity: 1.0 };
+        let promise = Event::Approximate { epsilon: 0.5, delta: 1e-7 };
+        let events = [Event::Repetition { times: 8, event: Box::new(pure) }, promise.clone(), promise];
+        assert_eq!(ask(&events, 3e-7), 3.0);
+        assert_eq!(ask(&events, 1.9e-7), f64::INFINITY);
+    }
+
+    #[test]
+    fn noise_that_is_not_pure_gets_equal_shares() {
+        let gaussian = Event::Gaussian { sigma: 4.224679, sensitivity: 1.0 };
+        // Each loses 1 at 1e-6.
+        let many = Event::Repetition { times: 10, event: Box::new(gaussian) };
+        assert!((ask(std::slice::from_ref(&many), 1e-5) - 10.0).abs() < 1e-5);
+        let taken = Event::Approximate { epsilon: 0.25, delta: 3e-5 };
+        assert!((ask(&[many.clone(), taken], 4e-5) - 10.25).abs() < 1e-4);
+        let charges = Charges::new(&[many]).expect("valid");
+        let delta = BasicComposition.delta(&charges, Epsilon::new(10.0).expect("valid")).expect("covered").upper();
+        assert!((delta / 1e-5 - 1.0).abs() < 1e-4, "{delta:e}");
+    }
+
+    #[test]
+    fn below_the_pure_sum_a_delta_remains() {
+        let charges = Charges::new(&[Event::Approximate { epsilon: 2.0, delta: 0.0 }]).expect("valid");
+        let at =
+            |epsilon| BasicComposition.delta(&charges, Epsilon::new(epsilon).expect("valid")).expect("covered").upper();
+        assert_eq!(at(2.0), 0.0);
+        assert!((at(1.0) / ((2f64.exp() - 1f64.exp()) / (1.0 + 2f64.exp())) - 1.0).abs() < 1e-14);
+        assert!((at(0.0) - 1f64.tanh()).abs() < 1e-15);
+    }
 }

@@ -19,92 +19,82 @@
 use reticent_numerics::rounding::mul_up;
 use reticent_numerics::{Bounds, Enclosure};
 
-/// Orders at which divergences are known.
+/// How a moment runs between orders.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(crate) enum Orders {
-    /// Every order above 1.
-    All,
-    /// The integers from 2 to this one.
-    Integers(u32),
+pub(crate) enum Shape {
+    /// Smoothly.
+    Smooth,
+    /// With a kink at each integer up to this one.
+    KinksUpTo(u32),
 }
 
-/// `alpha - 1` is looked for from `1e-8` to `1e12`.
-const LEAST_EXCESS: f64 = 1e-8;
-const LARGEST_EXCESS: f64 = 1e12;
-/// Points of the first pass, seven a decade.
-const COARSE: u32 = 140;
-/// Halvings of the interval around the best of those: the minimum is flat, so 40 golden steps are more than `f64` can tell apart.
-const GOLDEN_STEPS: u32 = 40;
+/// `alpha - 1` is looked for from `1e-8` to `1e12`, first at seven places a decade.
+const FIRST_DECADE: i32 = -8;
+const LAST_DECADE: i32 = 12;
+const PLACES_A_DECADE: i32 = 7;
+/// Golden sections on each side of the best of those: the minimum is flat, so more are not told apart by `f64`.
+const SECTIONS: u32 = 36;
 
 /// The least value over orders of `figure(alpha - 1)`, an upper bound at every order.
-fn least_over_orders(orders: Orders, mut figure: impl FnMut(f64) -> f64) -> f64 {
-    match orders {
-        Orders::All => {
-            let (first, last) = (LEAST_EXCESS.ln(), LARGEST_EXCESS.ln());
-            let step = (last - first) / f64::from(COARSE);
-            let mut at = |place: f64| figure(place.exp());
-            let (mut best, mut least) = (first, f64::INFINITY);
-            for index in 0..=COARSE {
-                let place = first + step * f64::from(index);
-                let value = at(place);
-                if value < least {
-                    (best, least) = (place, value);
-                }
-            }
-            let golden = 0.5 * (5f64.sqrt() - 1.0);
-            let (mut low, mut high) = (best - step, best + step);
-            let (mut left, mut right) = (high - golden * (high - low), low + golden * (high - low));
-            let (mut at_left, mut at_right) = (at(left), at(right));
-            for _ in 0..GOLDEN_STEPS {
-                least = least.min(at_left).min(at_right);
-                if at_left <= at_right {
-                    (high, right, at_right) = (right, left, at_left);
-                    left = high - golden * (high - low);
-                    at_left = at(left);
-                } else {
-                    (low, left, at_left) = (left, right, at_right);
-                    right = low + golden * (high - low);
-                    at_right = at(right);
-                }
-            }
-            least
+fn least_over_orders(shape: Shape, mut figure: impl FnMut(f64) -> f64) -> f64 {
+    let places = FIRST_DECADE * PLACES_A_DECADE..=LAST_DECADE * PLACES_A_DECADE;
+    let mut excesses: Vec<f64> =
+        places.map(|place| 10f64.powf(f64::from(place) / f64::from(PLACES_A_DECADE))).collect();
+    if let Shape::KinksUpTo(last) = shape {
+        let mut order = 2;
+        while order <= last {
+            excesses.push(f64::from(order - 1));
+            order += 1 + order / 16;
         }
-        Orders::Integers(last) => {
-            let (mut order, mut best, mut least) = (2, 2, f64::INFINITY);
-            while order <= last {
-                let value = figure(f64::from(order - 1));
-                if value < least {
-                    (best, least) = (order, value);
-                }
-                order += 1 + order / 8;
-            }
-            let reach = best / 7 + 1;
-            for order in best.saturating_sub(reach).max(2)..=(best + reach).min(last) {
-                least = least.min(figure(f64::from(order - 1)));
-            }
-            least
+        excesses.sort_by(f64::total_cmp);
+    }
+    let (mut best, mut least) = (0, f64::INFINITY);
+    for (index, &excess) in excesses.iter().enumerate() {
+        let value = figure(excess);
+        if value < least {
+            (best, least) = (index, value);
         }
     }
+    for pair in excesses[best.saturating_sub(1)..(best + 2).min(excesses.len())].windows(2) {
+        least = least.min(golden_section(pair[0], pair[1], &mut figure));
+    }
+    least
+}
+
+/// The least value that a golden-section search meets.
+fn golden_section(mut low: f64, mut high: f64, figure: &mut impl FnMut(f64) -> f64) -> f64 {
+    let golden = 0.5 * (5f64.sqrt() - 1.0);
+    let (mut left, mut right) = (high - golden * (high - low), low + golden * (high - low));
+    let (mut at_left, mut at_right) = (figure(left), figure(right));
+    let mut least = at_left.min(at_right);
+    for _ in 0..SECTIONS {
+        if at_left <= at_right {
+            (high, right, at_right) = (right, left, at_left);
+            left = high - golden * (high - low);
+            at_left = figure(left);
+        } else {
+            (low, left, at_left) = (left, right, at_right);
+            right = low + golden * (high - low);
+            at_right = figure(right);
+        }
+        least = least.min(at_left).min(at_right);
+    }
+    least
 }
 
 /// An upper bound on `epsilon` at a `delta`, from `moment(alpha - 1) >= (alpha - 1) R`.
-pub(crate) fn loss_from_moments(orders: Orders, delta: f64, mut moment: impl FnMut(f64) -> f64) -> f64 {
+pub(crate) fn loss_from_moments(shape: Shape, delta: f64, mut moment: impl FnMut(f64) -> f64) -> f64 {
     if delta.is_nan() || delta <= 0.0 {
         return f64::INFINITY;
     }
-    least_over_orders(orders, |excess| loss_at_order(excess, moment(excess), delta)).max(0.0)
+    least_over_orders(shape, |excess| loss_at_order(excess, moment(excess), delta)).max(0.0)
 }
 
 /// An upper bound on `epsilon` at a `delta` where the divergence of the order `1 + excess`, and so of all lower ones, is at most `divergence`.
 pub(crate) fn loss_up_to_order(excess: f64, divergence: f64, delta: f64) -> f64 {
-    let lower =
-        loss_from_moments(
-            Orders::All,
-            delta,
-            |lower| {
-                if lower <= excess { mul_up(lower, divergence) } else { f64::INFINITY }
-            },
-        );
+    let lower = loss_from_moments(Shape::Smooth, delta, |lower| {
+        if lower <= excess { mul_up(lower, divergence) } else { f64::INFINITY }
+    });
     lower.min(loss_at_order(excess, mul_up(excess, divergence), delta).max(0.0))
 }
 
@@ -119,8 +109,8 @@ fn loss_at_order(excess: f64, moment: f64, delta: f64) -> f64 {
 }
 
 /// An upper bound on `delta` at an `epsilon`, from `moment(alpha - 1) >= (alpha - 1) R`.
-pub(crate) fn delta_from_moments(orders: Orders, epsilon: f64, mut moment: impl FnMut(f64) -> f64) -> f64 {
-    let best = least_over_orders(orders, |excess| {
+pub(crate) fn delta_from_moments(shape: Shape, epsilon: f64, mut moment: impl FnMut(f64) -> f64) -> f64 {
+    let best = least_over_orders(shape, |excess| {
         let moment = moment(excess);
         if !moment.is_finite() {
             return f64::INFINITY;
@@ -145,12 +135,12 @@ pub(crate) fn moment_of_zero_concentrated(rho: f64, excess: f64) -> f64 {
 
 /// An upper bound on the loss of a `rho`-zero-concentrated mechanism at a `delta`.
 pub(crate) fn loss_of_zero_concentrated(rho: f64, delta: f64) -> f64 {
-    loss_from_moments(Orders::All, delta, |excess| moment_of_zero_concentrated(rho, excess))
+    loss_from_moments(Shape::Smooth, delta, |excess| moment_of_zero_concentrated(rho, excess))
 }
 
 /// An upper bound on the `delta` of a `rho`-zero-concentrated mechanism at a loss.
 pub(crate) fn delta_of_zero_concentrated(rho: f64, epsilon: f64) -> f64 {
-    delta_from_moments(Orders::All, epsilon, |excess| moment_of_zero_concentrated(rho, excess))
+    delta_from_moments(Shape::Smooth, epsilon, |excess| moment_of_zero_concentrated(rho, excess))
 }
 
 #[cfg(test)]
@@ -170,8 +160,8 @@ mod tests {
 
     #[test]
     fn nothing_is_known_without_a_moment_or_a_delta() {
-        assert_eq!(loss_from_moments(Orders::All, 1e-6, |_| f64::INFINITY), f64::INFINITY);
-        assert_eq!(delta_from_moments(Orders::Integers(9), 1.0, |_| f64::NAN), 1.0);
+        assert_eq!(loss_from_moments(Shape::Smooth, 1e-6, |_| f64::INFINITY), f64::INFINITY);
+        assert_eq!(delta_from_moments(Shape::KinksUpTo(9), 1.0, |_| f64::NAN), 1.0);
         assert_eq!(loss_of_zero_concentrated(0.5, 0.0), f64::INFINITY);
         assert_eq!(loss_of_zero_concentrated(0.5, f64::NAN), f64::INFINITY);
         assert_eq!(delta_of_zero_concentrated(f64::INFINITY, 1.0), 1.0);

@@ -47,7 +47,7 @@ pub enum Budget {
     },
     /// The sum of Rényi divergences of one order.
     Renyi {
-        /// The order, above 1; an integer from 2 to 512 if samples are to be admitted.
+        /// The order, above 1. Samples are charged best at integers up to 512.
         order: f64,
         /// The most that the divergences may add up to.
         divergence: f64,

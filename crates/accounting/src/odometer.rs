@@ -11,7 +11,7 @@ use reticent_numerics::rounding::mul_up;
 use reticent_numerics::{Bounds, Enclosure};
 use serde::{Deserialize, Serialize};
 
-/// The orders at which divergences are added up. Integers, so that samples can be read.
+/// The orders at which divergences are added up: integers, at which those of samples are known best.
 const ORDERS: [u32; 24] =
     [2, 3, 4, 5, 6, 7, 8, 10, 12, 14, 16, 20, 24, 28, 32, 48, 64, 96, 128, 192, 256, 384, 512, 100_000];
 

@@ -21,9 +21,9 @@
 //! The discrete Gaussian is bounded by the Gaussian (Canonne, Kamath, Steinke 2020, Proposition 5). The exponential mechanism's loss lies in an interval of width `epsilon`
 //! (Durfee and Rogers 2019), so `m` is a cumulant with `m(0) = m(1) = 0` and `m'' <= epsilon^2/4`, the variance of what lies in such an interval.
 
-use crate::conversion::{Orders, moment_of_zero_concentrated};
+use crate::conversion::{Shape, moment_of_zero_concentrated};
 use crate::promise::{above, excepted, pure_loss};
-use crate::renyi_sampling::{LARGEST_SAMPLED_ORDER, SampledMoments};
+use crate::renyi_sampling::{LARGEST_SUMMED_ORDER, SampledMoments};
 use crate::{AccountingError, Charges};
 use reticent_events::Event;
 use reticent_numerics::log_sum::LogSum;
@@ -148,18 +148,22 @@ impl RenyiCurve {
         RenyiCurve::Response { loss, others: Wide::ZERO }
     }
 
-    /// At which orders [`RenyiCurve::moment`] is finite.
-    pub(crate) fn orders(&self) -> Orders {
+    /// How [`RenyiCurve::moment`] runs between orders.
+    pub(crate) fn shape(&self) -> Shape {
         match self {
-            RenyiCurve::Sampled(_) => Orders::Integers(LARGEST_SAMPLED_ORDER),
-            RenyiCurve::Sum(parts) if parts.iter().any(|(_, part)| part.orders() != Orders::All) => {
-                Orders::Integers(LARGEST_SAMPLED_ORDER)
-            }
-            _ => Orders::All,
+            RenyiCurve::Sampled(_) => Shape::KinksUpTo(LARGEST_SUMMED_ORDER),
+            RenyiCurve::Least(one, other) if one.shape() == Shape::Smooth => other.shape(),
+            RenyiCurve::Least(one, _) => one.shape(),
+            RenyiCurve::Sum(parts) => parts
+                .iter()
+                .map(|(_, part)| part.shape())
+                .find(|shape| *shape != Shape::Smooth)
+                .unwrap_or(Shape::Smooth),
+            _ => Shape::Smooth,
         }
     }
 
-    /// `m` at the order `1 + excess`, rounded up; infinite at an order that the curve does not cover.
+    /// `m` at the order `1 + excess`, rounded up; infinite where nothing is known.
     pub(crate) fn moment(&self, excess: f64) -> f64 {
         if !(excess > 0.0 && excess.is_finite()) {
             return f64::INFINITY;
