@@ -32,5 +32,4 @@ pub use group::{group_event, group_gaussian_shift, group_guarantee, group_renyi,
 pub use odometer::Odometer;
 pub use optimal::OptimalComposition;
 pub use renyi::{RenyiDp, renyi_divergence};
-pub use spent::Spent;
 pub use zcdp::{ZeroConcentratedDp, zero_concentration};

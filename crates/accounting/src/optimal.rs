@@ -366,6 +366,25 @@ mod tests {
         }
     }
 
+    /// The sums written out with mpmath at 40 digits.
+    #[test]
+    fn groups_of_many() {
+        let rows: [(&[(f64, u64)], f64, f64); 4] = [
+            (&[(0.1, 60), (0.25, 40)], 4.0, 0.035864440821302763571),
+            (&[(0.1, 60), (0.25, 40)], 12.0, 3.2585463675945436464e-12),
+            (&[(0.01, 300), (1.0, 5), (0.3, 7)], 6.5, 0.003486646790558211916),
+            (&[(0.05, 2000)], 30.0, 1.6532145740874778379e-36),
+        ];
+        for (groups, epsilon, exact) in rows {
+            let events: Vec<_> = groups
+                .iter()
+                .map(|&(loss, times)| Event::Repetition { times, event: Box::new(response(loss)) })
+                .collect();
+            let found = delta(&events, epsilon);
+            assert!(found.contains(exact) && found.relative_width() < 1e-14, "{groups:?} {found:?} {exact:e}");
+        }
+    }
+
     #[test]
     fn exceptions_multiply() {
         let promise = Event::Approximate { epsilon: 0.2, delta: 1e-3 };

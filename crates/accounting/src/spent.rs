@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 /// `high + low` is exact up to a relative `2^-104` an addition, rounded up each time: a million charges of a millionth of a budget are within `1e-25` of that budget.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(try_from = "Pair", into = "Pair")]
-pub struct Spent {
+pub(crate) struct Spent {
     high: f64,
     low: f64,
 }
@@ -57,7 +57,7 @@ impl Spent {
     }
 
     /// The least `f64` that is not below the sum.
-    pub fn upper(self) -> f64 {
+    pub(crate) fn upper(self) -> f64 {
         add_up(self.high, self.low)
     }
 
