@@ -33,7 +33,7 @@ const FIRST_DECADE: i32 = -8;
 const LAST_DECADE: i32 = 12;
 const PLACES_A_DECADE: i32 = 7;
 /// Golden sections on each side of the best of those: the minimum is flat, so more are not told apart by `f64`.
-const SECTIONS: u32 = 36;
+const SECTIONS: u32 = 24;
 
 /// The least value over orders of `figure(alpha - 1)`, an upper bound at every order.
 fn least_over_orders(shape: Shape, mut figure: impl FnMut(f64) -> f64) -> f64 {

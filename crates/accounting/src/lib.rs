@@ -17,6 +17,7 @@ mod optimal;
 mod promise;
 mod renyi;
 mod renyi_curve;
+mod renyi_sampled_gaussian;
 mod renyi_sampling;
 mod spent;
 mod zcdp;

@@ -17,7 +17,7 @@ use reticent_numerics::rounding::{add_up, sub_down};
 /// # Reading
 /// Closed forms for Gaussian, Laplace, discrete Laplace, staircase and response events; the discrete Gaussian as a Gaussian; every other pure event by its loss. Samples are read
 /// exactly at integer orders up to 512 for symmetric noise such as the Gaussian (Mironov, Talwar, Zhang 2019), by Zhu and Wang's bound for what is not known to be symmetric, and by convexity
-/// between. All orders above 1 are searched.
+/// between; Gaussian noise is integrated at fractional orders. All orders above 1 are searched.
 /// "Some `(epsilon, delta)` mechanism" is a pure one outside an exception of probability `delta` (Kairouz, Oh, Viswanath 2015), and the exceptions are
 /// taken out of the budget first.
 ///
@@ -82,22 +82,22 @@ mod tests {
         Event::Repetition { times, event: Box::new(Event::PoissonSubsampled { rate, event: Box::new(event) }) }
     }
 
-    /// dp-accounting's RdpAccountant over the integer orders 2 to 512, which we must not exceed, and over 1500 fractional orders, which are exact for sampled Gaussian noise and bound us from below.
+    /// dp-accounting's RdpAccountant over 1500 fractional orders up to 512, which are exact for sampled Gaussian noise, so that we are not below; nor much above, by the width of our cells.
     #[test]
     fn agrees_with_dp_accounting() {
         let gaussian = |sigma| Event::Gaussian { sigma, sensitivity: 1.0 };
         let rows = [
-            (sampled(0.01, gaussian(1.0), 10_000), 1e-5, 6.7194021179393335, 6.712313408357984),
-            (sampled(0.001, gaussian(0.8), 100_000), 1e-6, 3.2134487307853776, 3.1874654738501755),
-            (sampled(0.1, gaussian(4.0), 1_000), 1e-9, 5.204370697931189, 5.2004806024234345),
-            (sampled(1e-4, gaussian(0.5), 10_000), 1e-8, 5.4121636781929325, 4.723982369592935),
+            (sampled(0.01, gaussian(1.0), 10_000), 1e-5, 6.712313408357984),
+            (sampled(0.001, gaussian(0.8), 100_000), 1e-6, 3.1874654738501755),
+            (sampled(0.1, gaussian(4.0), 1_000), 1e-9, 5.2004806024234345),
+            (sampled(1e-4, gaussian(0.5), 10_000), 1e-8, 4.723982369592935),
+            // By mpmath's quadrature at order 1.1332; dp-accounting's series is 1.6% above the integral there and says 337.75.
+            (sampled(0.01, gaussian(0.3), 10_000), 1e-6, 333.921654624289),
         ];
-        for (event, delta, integers, fractions) in rows {
+        for (event, delta, theirs) in rows {
             let ours = loss(&[event], delta);
-            assert!(
-                ours <= integers * (1.0 + 1e-9) && ours >= fractions * (1.0 - 1e-4),
-                "{ours} {integers} {fractions}"
-            );
+            // Their orders are 0.5% apart.
+            assert!(ours >= theirs * (1.0 - 1e-4) && ours <= theirs * (1.0 + 4e-4), "{ours} {theirs}");
         }
         let ours = loss(&[gaussian(1.0)], 1e-5);
         assert!((ours / 4.728387036610246 - 1.0).abs() < 2e-8, "{ours}");
