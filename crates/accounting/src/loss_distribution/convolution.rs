@@ -67,7 +67,8 @@ impl Spectrum {
         for ((value, value_error), &term) in self.values.iter_mut().zip(&mut self.errors).zip(&self.transformed) {
             let (power, power_error) = if times == 1 { (term, error) } else { powered(term, error, times) };
             let (size, power_size) = (modulus(*value), modulus(power));
-            *value_error = (*value_error * (power_size + power_error) + size * (power_error + 4.0 * U * power_size)) * (1.0 + 8.0 * U);
+            *value_error = (*value_error * (power_size + power_error) + size * (power_error + 4.0 * U * power_size))
+                * (1.0 + 8.0 * U);
             *value *= power;
         }
         true

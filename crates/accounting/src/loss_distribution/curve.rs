@@ -86,7 +86,8 @@ impl Curve {
                 return Err(failed("a Fourier transform was refused"));
             }
         }
-        let (masses, error) = spectrum.masses().ok_or_else(|| failed("the error of a Fourier transform is not bounded"))?;
+        let (masses, error) =
+            spectrum.masses().ok_or_else(|| failed("the error of a Fourier transform is not bounded"))?;
         let (outside_left, outside_right) = tails.outside(frame);
         let mut curve = Curve { frame, side, values: Vec::new(), log_scale, infinite: infinite(terms, side) };
         let rounding = (8.0 + frame.tilt * frame.step) * f64::EPSILON * (frame.size as f64 + 16.0);
@@ -94,7 +95,6 @@ impl Curve {
             Side::Upper => (error, 1.0 + rounding, outside_right),
             Side::Lower => (-error, 1.0 - rounding, -(outside_left + outside_right) / (frame.tilt + 1.0)),
         };
-        if std::env::var("DBG").is_ok() { eprintln!("error {error:e} sum {:e} max {:e} out {outside_left:e} {outside_right:e}", masses.iter().sum::<f64>(), masses.iter().cloned().fold(0.0, f64::max)); }
         curve.values = curve.recursion(&masses, shift, factor, extra);
         Ok(curve)
     }
@@ -115,7 +115,8 @@ impl Curve {
             let beyond = if self.side == Side::Upper { extra * distance_factor } else { extra };
             let here = (gain * factor + beyond * (1.0 + 1e-8)).max(0.0);
             // As delta falls, a lower bound further right is one here too.
-            further = if self.side == Side::Lower { here.max(further * decay * (1.0 - 4.0 * f64::EPSILON)) } else { here };
+            further =
+                if self.side == Side::Lower { here.max(further * decay * (1.0 - 4.0 * f64::EPSILON)) } else { here };
             *value = further;
             distance_factor *= decay;
         }
@@ -166,7 +167,8 @@ impl Curve {
         let place = (epsilon / self.frame.step).floor() as i64 - self.frame.first;
         // The quotient may have been rounded over a grid point.
         let place = (place - 1..=place + 1).rev().find(|&place| {
-            usize::try_from(place).is_ok_and(|place| place + 1 < self.values.len() && self.loss(place).upper() <= epsilon)
+            usize::try_from(place)
+                .is_ok_and(|place| place + 1 < self.values.len() && self.loss(place).upper() <= epsilon)
         })? as usize;
         let (high, low) = (self.delta(place), self.delta(place + 1));
         let along = Bounds::exact(epsilon) - self.loss(place);
@@ -201,9 +203,19 @@ fn tilted(masses: &Masses, frame: Frame, log_mass: f64, side: Side) -> Masses {
         let slack = 2.0 * f64::EPSILON * (exponent.abs() + log_mass.abs() + 4.0);
         let value = (exponent - log_mass).exp() * mass * (1.0 + sign * slack);
         // Below the normal range rounding is no longer relative.
-        if value > 1e-300 || mass == 0.0 { value } else if side == Side::Upper { 1e-300 } else { 0.0 }
+        if value > 1e-300 || mass == 0.0 {
+            value
+        } else if side == Side::Upper {
+            1e-300
+        } else {
+            0.0
+        }
     };
-    Masses { first: masses.first, masses: masses.masses.iter().enumerate().map(tilt).collect(), infinite: masses.infinite }
+    Masses {
+        first: masses.first,
+        masses: masses.masses.iter().enumerate().map(tilt).collect(),
+        infinite: masses.infinite,
+    }
 }
 
 /// Chernoff's bounds on the tilted mass of the sum outside a frame.
@@ -217,7 +229,8 @@ impl LogTails {
     /// Adds `times ln sum t e^(s x)` for both tilts, rounded up: a sum of `n` positive terms, each with an exponent of relative error `2^-52`.
     fn add(&mut self, tilted: &Masses, times: f64, frame: Frame) {
         let log = |s: f64| {
-            let ends = [tilted.first, tilted.first + tilted.masses.len() as i64].map(|i| (s * i as f64 * frame.step).abs());
+            let ends =
+                [tilted.first, tilted.first + tilted.masses.len() as i64].map(|i| (s * i as f64 * frame.step).abs());
             let margin = 4.0 * f64::EPSILON * (tilted.masses.len() as f64 + ends[0] + ends[1] + 16.0);
             times * (log_moment(tilted, frame.step, s) + margin) * (1.0 + f64::EPSILON) + times * f64::EPSILON
         };
@@ -257,10 +270,4 @@ fn infinite(terms: &[(Masses, u64)], side: Side) -> f64 {
         finite = finite + times * sum.ln();
     }
     (all.exp() - finite.exp()).lower().max(0.0)
-}
-
-impl Curve {
-    pub(super) fn debug(&self) -> String {
-        format!("{:?} log {:?} infinite {:e} deltas {:e} {:e} {:e}", self.side, self.log_scale, self.infinite, self.delta(0), self.delta(self.values.len()/2), self.delta(self.values.len()-1))
-    }
 }

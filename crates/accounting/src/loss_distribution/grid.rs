@@ -49,7 +49,11 @@ impl Sampled {
     /// # Errors
     /// If it takes too many.
     pub(super) fn new(pair: &dyn Pair, step: f64, cuts: Cuts) -> Result<Self, AccountingError> {
-        let too_fine = || AccountingError::NotProved(format!("the losses of one release span more than {MOST_POINTS} steps of {step:e}"));
+        let too_fine = || {
+            AccountingError::NotProved(format!(
+                "the losses of one release span more than {MOST_POINTS} steps of {step:e}"
+            ))
+        };
         let loss = |half: i64| mul_down(half as f64, 0.5 * step);
         let is_over = |index: i64| pair.at(loss(2 * index)).delta.upper() <= cuts.right + pair.infinite().upper();
         let is_before = |index: i64| {
@@ -59,7 +63,8 @@ impl Sampled {
             point.test.map_or(1.0 - point.delta.lower(), |test| sub_up(1.0, test.p)) <= cuts.left
         };
         let last = edge(|distance| is_over(distance)).ok_or_else(too_fine)?;
-        let last = if last == 0 { edge(|distance| !is_over(-distance)).map_or(0, |distance| 1 - distance) } else { last };
+        let last =
+            if last == 0 { edge(|distance| !is_over(-distance)).map_or(0, |distance| 1 - distance) } else { last };
         let first = -edge(|distance| is_before(-distance)).ok_or_else(too_fine)?;
         let first = if first == 0 { edge(|distance| !is_before(distance)).ok_or_else(too_fine)? - 1 } else { first };
         let (first, last) = (first.min(last - 1), last);

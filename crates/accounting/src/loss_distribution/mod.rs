@@ -191,7 +191,8 @@ impl Composition {
             }
             Question::Delta { .. } => (None, 1e-60),
         };
-        let sketches = Sketches::new(pairs(), negligible / self.terms.iter().map(|term| term.times as f64).sum::<f64>());
+        let sketches =
+            Sketches::new(pairs(), negligible / self.terms.iter().map(|term| term.times as f64).sum::<f64>());
         let tilt = match (self.question, at_delta) {
             (Question::Delta { at_epsilon }, _) => sketches.tilt_for_loss(at_epsilon),
             (_, Some(delta)) => sketches.tilt_for_tail(delta.ln()),
@@ -215,7 +216,8 @@ impl Composition {
             Question::Delta { .. } => self.precision / tilt.max(1.0 / deviation),
         };
         let step = (tolerance / (0.15 * (tilt + 1.0) * releases)).sqrt().min(0.1 * deviation).min(0.5 / tilt);
-        let ends = sketches.window(tilt, (1e-3 * self.precision * (tolerance / self.precision / deviation).min(1.0)).ln());
+        let ends =
+            sketches.window(tilt, (1e-3 * self.precision * (tolerance / self.precision / deviation).min(1.0)).ln());
         let cuts = Cuts { right: 1e-3 * self.precision * delta.max(1e-290) / releases, left: 1e-14, tilt };
         // As few points as the window allows, unless the losses of a single release are coarser.
         let step = step.max((ends[1].0 - ends[0].0) / MOST_POINTS);
@@ -253,15 +255,15 @@ impl Composition {
             };
             lower.push((masses, term.times));
         }
-        if std::env::var("DBG").is_ok() { eprintln!("frame {:?} upper {:?} lower {:?}", frame, upper.iter().map(|(m,_)| (m.masses.len(), 1.0 - m.masses.iter().sum::<f64>(), m.infinite)).collect::<Vec<_>>(), lower.iter().map(|(m,_)| (m.masses.len(), 1.0 - m.masses.iter().sum::<f64>(), m.infinite)).collect::<Vec<_>>()); }
         let upper = Curve::new(&upper, frame, Side::Upper)?;
         let lower = Curve::new(&lower, frame, Side::Lower)?;
-        if std::env::var("DBG").is_ok() { eprintln!("{:?}", upper.debug()); eprintln!("{:?}", lower.debug()); }
         let bounds = match self.question {
             Question::Epsilon { at_delta } => {
                 let upper = match upper.epsilon(at_delta) {
                     Crossing::At(epsilon) | Crossing::Before(epsilon) => epsilon.max(0.0),
-                    Crossing::Beyond(_) => return Err(AccountingError::NotProved("epsilon is outside the frame".into())),
+                    Crossing::Beyond(_) => {
+                        return Err(AccountingError::NotProved("epsilon is outside the frame".into()));
+                    }
                 };
                 let lower = match lower.epsilon(at_delta) {
                     Crossing::At(epsilon) | Crossing::Beyond(epsilon) => epsilon.max(0.0),
@@ -277,7 +279,9 @@ impl Composition {
         if bounds.0 <= bounds.1 {
             Ok(Bounds::new(bounds.0, bounds.1))
         } else {
-            Err(AccountingError::NotProved("two bounds contradict each other: this is a defect, please report it".into()))
+            Err(AccountingError::NotProved(
+                "two bounds contradict each other: this is a defect, please report it".into(),
+            ))
         }
     }
 }

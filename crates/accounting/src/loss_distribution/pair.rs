@@ -69,7 +69,10 @@ impl Point {
         let x = Bounds::exact(loss);
         let difference = p - x.exp() * q;
         let upper = difference.upper().min(p.upper());
-        Point { delta: Point::delta(loss, Bounds::new(difference.lower().min(upper), upper)), test: Some(Test::within(p, q)) }
+        Point {
+            delta: Point::delta(loss, Bounds::new(difference.lower().min(upper), upper)),
+            test: Some(Test::within(p, q)),
+        }
     }
 
     /// Bounds on a `delta`, which is a probability and at least `1 - e^x`.

@@ -115,12 +115,14 @@ fn atoms(pair: &dyn Pair, negligible: f64, cells: usize) -> Vec<(f64, f64)> {
     let beyond = |x: f64| delta(x) <= negligible.max(pair.infinite().upper());
     let before = |x: f64| delta(-x) + (-x).exp_m1() <= 1e-15;
     let (left, right) = (-reach(before), reach(beyond).min(pair.greatest_loss()));
-    let mut points: Vec<(f64, f64)> = (0..=8).map(|i| left + (right - left) * f64::from(i) / 8.0).map(|x| (x, delta(x))).collect();
+    let mut points: Vec<(f64, f64)> =
+        (0..=8).map(|i| left + (right - left) * f64::from(i) / 8.0).map(|x| (x, delta(x))).collect();
     // Differences of delta over shorter cells are rounding errors.
     let finest = 1e-8 * (right - left);
     while points.len() < cells {
         let tails = tails(&points);
-        let weight = |i: usize| (tails[i] - tails[i + 1]).max(1e-300).powf(0.12) * (points[i + 1].0 - points[i].0).powi(2);
+        let weight =
+            |i: usize| (tails[i] - tails[i + 1]).max(1e-300).powf(0.12) * (points[i + 1].0 - points[i].0).powi(2);
         let weights: Vec<f64> = (0..points.len() - 1).map(weight).collect();
         let heavy = 0.2 * weights.iter().fold(0.0, |a: f64, &b| a.max(b));
         let mut finer = Vec::with_capacity(2 * points.len());

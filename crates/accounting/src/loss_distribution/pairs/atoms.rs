@@ -35,12 +35,7 @@ impl AtomsPair {
     pub(crate) fn approximate(epsilon: f64, delta: f64) -> Self {
         let response = AtomsPair::randomized_response(epsilon, 2);
         let rest = Bounds::ONE - Bounds::exact(delta);
-        AtomsPair {
-            high: response.high * rest,
-            low: response.low * rest,
-            infinite: Bounds::exact(delta),
-            ..response
-        }
+        AtomsPair { high: response.high * rest, low: response.low * rest, infinite: Bounds::exact(delta), ..response }
     }
 
     /// Outcomes of loss `epsilon`, 0 and `-epsilon`, of which the first has probability `high`.

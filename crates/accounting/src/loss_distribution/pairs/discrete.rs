@@ -63,7 +63,8 @@ impl<N: IntegerNoise> Pair for DiscretePair<N> {
         let middle = estimate.ceil() as i128 - 1;
         let (p, q) = self.tails(middle);
         let point = Point::from_tails(loss, p, q);
-        let best = [middle - 1, middle + 1].map(|m| self.excess(m, factor)).into_iter().fold(point.delta.upper(), f64::max);
+        let best =
+            [middle - 1, middle + 1].map(|m| self.excess(m, factor)).into_iter().fold(point.delta.upper(), f64::max);
         Point { delta: probability(Bounds::new(point.delta.lower(), best)), ..point }
     }
 

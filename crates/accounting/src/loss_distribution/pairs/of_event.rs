@@ -115,12 +115,18 @@ fn term(event: &Event, direction: Direction) -> Result<Term, AccountingError> {
             same(AtomsPair::three(*epsilon, high))
         }
         Event::GeneralizedGaussian { order, scale, sensitivities } => {
-            let distances = sensitivities.iter().map(|&distance| Distance::new(distance)).collect::<Result<Vec<_>, _>>()?;
-            let mechanism =
-                GeneralizedGaussian::with_scale(Order::new(*order)?, Scale::new(*scale)?, &distances, Epsilon::new(0.0)?)?;
+            let distances =
+                sensitivities.iter().map(|&distance| Distance::new(distance)).collect::<Result<Vec<_>, _>>()?;
+            let mechanism = GeneralizedGaussian::with_scale(
+                Order::new(*order)?,
+                Scale::new(*scale)?,
+                &distances,
+                Epsilon::new(0.0)?,
+            )?;
             // The powers of the distances over the scale, for an order up to 1; beyond there is no greatest loss.
             let greatest = if *order <= 1.0 {
-                let powers = sensitivities.iter().map(|&distance| (Bounds::exact(distance) / Bounds::exact(*scale)).pow(*order));
+                let powers =
+                    sensitivities.iter().map(|&distance| (Bounds::exact(distance) / Bounds::exact(*scale)).pow(*order));
                 powers.fold(Bounds::ZERO, |sum, power| sum + power).upper()
             } else {
                 f64::INFINITY

@@ -47,7 +47,10 @@ impl SubsampledPair {
             // Too close to the least loss, ln(1 - r), to tell the side: delta is at most M itself with r instead of r delta(y).
             let above = rate * (Bounds::ONE + Bounds::exact(odds.upper()));
             let everything = Point::everything(loss);
-            return Point { delta: probability(Bounds::new(everything.delta.lower(), (everything.delta + above).upper())), ..everything };
+            return Point {
+                delta: probability(Bounds::new(everything.delta.lower(), (everything.delta + above).upper())),
+                ..everything
+            };
         }
         let base_loss = odds.ln_1p();
         let base = self.base.at(base_loss.lower());
