@@ -62,7 +62,7 @@ impl Sampled {
             // no bound on P[L <= x] but 1 - delta.
             point.test.map_or(1.0 - point.delta.lower(), |test| sub_up(1.0, test.p)) <= cuts.left
         };
-        let last = edge(|distance| is_over(distance)).ok_or_else(too_fine)?;
+        let last = edge(is_over).ok_or_else(too_fine)?;
         let last =
             if last == 0 { edge(|distance| !is_over(-distance)).map_or(0, |distance| 1 - distance) } else { last };
         let first = -edge(|distance| is_before(-distance)).ok_or_else(too_fine)?;
