@@ -2,6 +2,7 @@
 
 mod atoms;
 mod by_profile;
+mod concentrated;
 mod discrete;
 mod gaussian;
 mod laplace;
