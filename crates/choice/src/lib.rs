@@ -2,3 +2,8 @@
 //!
 //! What it is: for what is released, a budget and a measure of error, a ranking of every mechanism, and the least error that any could reach. What it never
 //! does: see data, or call an estimate a limit.
+
+mod limit;
+mod loss;
+
+pub use loss::{AbsoluteError, Beyond, Loss, SquaredError};
