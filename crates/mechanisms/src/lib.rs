@@ -29,6 +29,7 @@ mod sharp;
 mod staircase;
 mod truncated;
 mod truncated_error;
+mod truncated_laplace;
 mod truncated_loss;
 mod truncated_profile;
 
@@ -58,3 +59,4 @@ pub use randomized_response::{FrequencyEstimate, RandomizedResponse};
 pub use sensitivity::{Neighbours, Sensitivity};
 pub use staircase::{Staircase, StaircaseAim};
 pub use truncated::{TruncatedGeneralizedGaussian, TruncatedMethod};
+pub use truncated_laplace::TruncatedLaplace;
