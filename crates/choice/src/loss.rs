@@ -149,7 +149,10 @@ mod tests {
             for (from, to) in [(0.0, 0.0), (0.0, 1.0), (0.3, 0.7), (0.7, 0.7), (0.6, 0.9), (2.0, 2.5)] {
                 let points: Vec<f64> = (0..=1000).map(|i| from + (to - from) * f64::from(i) / 1000.0).collect();
                 let values = points.iter().map(|&x| exact(x));
-                assert!(values.clone().fold(f64::INFINITY, f64::min) >= loss.least_on(from, to), "{loss:?} {from} {to}");
+                assert!(
+                    values.clone().fold(f64::INFINITY, f64::min) >= loss.least_on(from, to),
+                    "{loss:?} {from} {to}"
+                );
                 assert!(values.clone().fold(0.0, f64::max) <= loss.greatest_on(from, to), "{loss:?} {from} {to}");
                 let mean = values.sum::<f64>() / 1001.0;
                 let claimed = loss.greatest_mean_on(from, to);
@@ -202,7 +205,8 @@ mod tests {
         for (loss, exact) in losses() {
             for n in 0..5 {
                 let (n, steps) = (f64::from(n), 2000);
-                let spread: f64 = (0..steps).map(|i| exact((n - 0.5 + (f64::from(i) + 0.5) / f64::from(steps)).abs())).sum();
+                let spread: f64 =
+                    (0..steps).map(|i| exact((n - 0.5 + (f64::from(i) + 0.5) / f64::from(steps)).abs())).sum();
                 let gain = spread / f64::from(steps) - exact(n);
                 assert!(gain <= loss.greatest_gain_of_spreading() + 1e-6, "{loss:?} {n}: {gain}");
             }

@@ -27,6 +27,7 @@ mod sensitivity;
 mod sensitivity_lattice;
 mod sharp;
 mod staircase;
+mod tabulated;
 mod truncated;
 mod truncated_error;
 mod truncated_laplace;
@@ -58,5 +59,6 @@ pub use random_scale_laplace::{
 pub use randomized_response::{FrequencyEstimate, RandomizedResponse};
 pub use sensitivity::{Neighbours, Sensitivity};
 pub use staircase::{Staircase, StaircaseAim};
+pub use tabulated::Tabulated;
 pub use truncated::{TruncatedGeneralizedGaussian, TruncatedMethod};
 pub use truncated_laplace::TruncatedLaplace;

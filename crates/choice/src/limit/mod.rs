@@ -23,7 +23,7 @@ mod tests {
     use super::programme::*;
     #[test]
     fn proto() {
-        for (eps, m) in [(0.1, 4usize), (1.0, 16), (4.0, 64), (0.001,1), (8.0, 256)] {
+        for (eps, m) in [(0.1, 4usize), (1.0, 16), (4.0, 64), (0.001, 1), (8.0, 256)] {
             for delta in [1e-3, 1e-6, 1e-9, 1e-20] {
                 let f: f64 = eps;
                 let a = (f.exp_m1() / 2.0 / delta).ln_1p() / eps;
@@ -34,13 +34,22 @@ mod tests {
                 let t = std::time::Instant::now();
                 let primal = Programme { steps: m, epsilon: eps, delta, losses: up };
                 let s = primal.solve(Shape::Decreasing).expect("p");
-                let w = s.probabilities.iter().position(|&p| p < s.probabilities[0] * (-f / 2.0).exp()).unwrap_or(m) + 1;
+                let w =
+                    s.probabilities.iter().position(|&p| p < s.probabilities[0] * (-f / 2.0).exp()).unwrap_or(m) + 1;
                 let t1 = t.elapsed().as_secs_f64();
                 let dual = Programme { losses: lo.clone(), ..primal };
                 let d = dual.solve(Shape::Any { window: w }).expect("d");
                 let claim = Claim { steps: m, epsilon: eps, delta, losses: &lo, beyond: lo[n] };
                 let b = certified_bound(&claim, &d);
-                println!("{eps} {delta:e} n={n} w={w} upper {} lower LP {} cert {} ratio {} loss {:e} t {t1:.2} {:.2}", s.value, d.value, b, s.value / b, 1.0-b/d.value, t.elapsed().as_secs_f64());
+                println!(
+                    "{eps} {delta:e} n={n} w={w} upper {} lower LP {} cert {} ratio {} loss {:e} t {t1:.2} {:.2}",
+                    s.value,
+                    d.value,
+                    b,
+                    s.value / b,
+                    1.0 - b / d.value,
+                    t.elapsed().as_secs_f64()
+                );
             }
         }
     }

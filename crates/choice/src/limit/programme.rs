@@ -96,7 +96,8 @@ impl Programme {
 
     /// The loss of noise proportional to the units, by which the losses are divided to make the programme one of ordinary numbers.
     fn loss_unit(&self) -> f64 {
-        let sum = |f: &dyn Fn(usize) -> f64| (0..=self.last()).map(|k| multiplicity(k) * self.unit(k) * f(k)).sum::<f64>();
+        let sum =
+            |f: &dyn Fn(usize) -> f64| (0..=self.last()).map(|k| multiplicity(k) * self.unit(k) * f(k)).sum::<f64>();
         let mean = sum(&|k| self.losses[k].abs()) / sum(&|_| 1.0);
         if mean > 0.0 && mean.is_finite() { mean } else { 1.0 }
     }
@@ -147,7 +148,8 @@ impl Programme {
             rows.add([(x, -1.0)], 0.0);
         }
         let loss_unit = self.loss_unit();
-        let mut cost: Vec<f64> = (0..=last).map(|k| multiplicity(k) * self.unit(k) * self.losses[k] / loss_unit).collect();
+        let mut cost: Vec<f64> =
+            (0..=last).map(|k| multiplicity(k) * self.unit(k) * self.losses[k] / loss_unit).collect();
         cost.resize(unknowns, 0.0);
         let (x, z, value) = interior_point(rows, &cost)?;
         let excess_of = |t: usize| (tests[t].1, x[last + 1 + t] * self.unit(tests[t].1.unsigned_abs() as usize));
@@ -161,7 +163,11 @@ impl Programme {
             value: value * loss_unit,
             level: -z[0] * loss_unit,
             flows: (0..tests.len()).map(price_of).collect(),
-            delta_prices: shifts.iter().enumerate().map(|(n, &s)| (s, z[first_total + n] / self.delta * loss_unit)).collect(),
+            delta_prices: shifts
+                .iter()
+                .enumerate()
+                .map(|(n, &s)| (s, z[first_total + n] / self.delta * loss_unit))
+                .collect(),
         })
     }
 }
@@ -188,11 +194,17 @@ fn interior_point(rows: Rows, cost: &[f64]) -> Result<(Vec<f64>, Vec<f64>, f64),
     // Whatever came nearest is worth certifying; an infeasible programme has no such thing.
     let usable = !matches!(
         solution.status,
-        SolverStatus::PrimalInfeasible | SolverStatus::DualInfeasible | SolverStatus::AlmostPrimalInfeasible | SolverStatus::AlmostDualInfeasible
+        SolverStatus::PrimalInfeasible
+            | SolverStatus::DualInfeasible
+            | SolverStatus::AlmostPrimalInfeasible
+            | SolverStatus::AlmostDualInfeasible
     );
     if usable && solution.x.iter().chain(&solution.z).all(|value| value.is_finite()) {
         if std::env::var("LIMIT_DEBUG").is_ok() {
-            eprintln!("{:?} {} iterations {:.3}s n={} rows={}", solution.status, solution.iterations, solution.solve_time, unknowns, count);
+            eprintln!(
+                "{:?} {} iterations {:.3}s n={} rows={}",
+                solution.status, solution.iterations, solution.solve_time, unknowns, count
+            );
         }
         Ok((solution.x, solution.z, solution.obj_val))
     } else {
