@@ -5,5 +5,8 @@
 
 mod limit;
 mod loss;
+mod optimal;
 
+pub use limit::{LimitError, ScalarQuery, limit, pure_limit};
 pub use loss::{AbsoluteError, Beyond, Loss, SquaredError};
+pub use optimal::{Optimum, optimum};

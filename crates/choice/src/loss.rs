@@ -1,5 +1,6 @@
 //! What an error costs.
 
+use reticent_mechanisms::StaircaseAim;
 use reticent_numerics::rounding::{add_down, add_up, div_up, mul_down, mul_up, sub_down};
 use std::fmt::Debug;
 
@@ -37,6 +38,11 @@ pub trait Loss: Debug + Send + Sync {
     fn greatest_gain_of_spreading(&self) -> f64 {
         f64::INFINITY
     }
+
+    /// The aim of the staircase whose error is known in closed form and is this loss, if there is one.
+    fn staircase_aim(&self) -> Option<StaircaseAim> {
+        None
+    }
 }
 
 /// `|error|`, whose expectation is the mean absolute error.
@@ -63,6 +69,10 @@ impl Loss for AbsoluteError {
     /// One quarter, at zero; nothing elsewhere.
     fn greatest_gain_of_spreading(&self) -> f64 {
         0.25
+    }
+
+    fn staircase_aim(&self) -> Option<StaircaseAim> {
+        Some(StaircaseAim::MeanAbsolute)
     }
 }
 
@@ -96,6 +106,10 @@ impl Loss for SquaredError {
     fn greatest_gain_of_spreading(&self) -> f64 {
         div_up(1.0, 12.0)
     }
+
+    fn staircase_aim(&self) -> Option<StaircaseAim> {
+        Some(StaircaseAim::MeanSquare)
+    }
 }
 
 /// One for an error beyond a distance, zero otherwise: its expectation is one less the usefulness `P[|error| <= t]`.
@@ -128,6 +142,10 @@ impl Loss for Beyond {
         // Rounded up: a knot that may be the first is taken for it.
         let first = div_up(self.distance, spacing).ceil();
         if k as f64 > first { 1.0 } else { 0.0 }
+    }
+
+    fn staircase_aim(&self) -> Option<StaircaseAim> {
+        Some(StaircaseAim::Usefulness(self.distance))
     }
 }
 

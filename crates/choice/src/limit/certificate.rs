@@ -1,8 +1,8 @@
 //! The proof of a limit.
 
 use crate::limit::programme::{Flow, Solution, multiplicity};
-use reticent_numerics::Bounds;
 use reticent_numerics::rounding::{add_down, add_up, div_down, mul_down, mul_up, sub_down, sub_up};
+use reticent_numerics::{Bounds, Enclosure};
 
 /// What the proof is about: noise on the integers that is `(epsilon, delta)`-differentially private for moves of `1, ..., steps`, and the losses
 /// `l_k`, not decreasing in `k`.
@@ -60,8 +60,7 @@ fn ceilings(steps: usize, prices: &[(usize, f64)]) -> Vec<f64> {
 
 /// The greatest `L` not above `level` that these weights are found to prove.
 fn proved_level(claim: &Claim<'_>, flows: &[Flow], ceilings: &[f64], level: f64) -> f64 {
-    let growth = Bounds::exact(claim.epsilon);
-    let growth = reticent_numerics::Enclosure::exp(growth).upper().max(1.0);
+    let growth = Bounds::exact(claim.epsilon).exp().upper();
     let (steps, last) = (claim.steps, claim.losses.len() - 1);
     // Brackets without the whole shifts from i >= 0 on.
     let mut paid: Vec<f64> = vec![0.0; last + 1];

@@ -29,10 +29,10 @@ pub(crate) struct Programme {
 pub(crate) enum Shape {
     /// Not increasing away from zero. The shift by the whole sensitivity is then the worst (see [`reticent_mechanisms::Tabulated`]), and the only one.
     Decreasing,
-    /// Any. Shifts below the whole sensitivity are tested for `|i|` up to `window` only: a test that is left out lowers the optimum, so that it
-    /// stays a bound. (Those tests link the flat top of the noise with the step beside it. From there on the whole sensitivity leads from each
-    /// step to the next, and the others were of no use in any case that was tried: 1e-6 of the optimum.)
-    Any { window: usize },
+    /// Any. Of the shifts below the whole sensitivity every `stride`-th is tested, for `|i|` up to `window` only: a test that is left out lowers the
+    /// optimum, so that it stays a bound. (Those tests link the flat top of the noise with the step beside it. From there on the whole sensitivity
+    /// leads from each step to the next, and the others were of no use in any case that was tried: 1e-6 of the optimum.)
+    Any { window: usize, stride: usize },
 }
 
 /// A test of the promise, at the shift `shift`, that what is at `from` is at most `e^epsilon` times what is at `from + shift`; and its price.
@@ -49,7 +49,6 @@ pub(crate) struct Solution {
     pub probabilities: Vec<f64>,
     /// `s_ij` of the shift by the whole sensitivity, by `i`.
     pub excesses: Vec<(i64, f64)>,
-    pub value: f64,
     /// The price of the total probability.
     pub level: f64,
     pub flows: Vec<Flow>,
@@ -107,9 +106,9 @@ impl Programme {
         let (whole, last) = (self.steps, self.last() as i64);
         let inner = |shift: usize| (shift as i64 - 1) / 2;
         let mut tests = Vec::new();
-        if let Shape::Any { window } = shape {
+        if let Shape::Any { window, stride } = shape {
             let window = window as i64;
-            for shift in 1..whole {
+            for shift in (1..whole).step_by(stride) {
                 tests.extend((-inner(shift).min(window)..=window.min(last)).map(|i| (shift, i)));
             }
         }
@@ -151,7 +150,7 @@ impl Programme {
         let mut cost: Vec<f64> =
             (0..=last).map(|k| multiplicity(k) * self.unit(k) * self.losses[k] / loss_unit).collect();
         cost.resize(unknowns, 0.0);
-        let (x, z, value) = interior_point(rows, &cost)?;
+        let (x, z) = interior_point(rows, &cost)?;
         let excess_of = |t: usize| (tests[t].1, x[last + 1 + t] * self.unit(tests[t].1.unsigned_abs() as usize));
         let price_of = |t: usize| {
             let unit = self.unit(tests[t].1.unsigned_abs() as usize);
@@ -160,7 +159,6 @@ impl Programme {
         Ok(Solution {
             probabilities: (0..=last).map(|k| x[k] * self.unit(k)).collect(),
             excesses: (0..tests.len()).filter(|&t| tests[t].0 == self.steps).map(excess_of).collect(),
-            value: value * loss_unit,
             level: -z[0] * loss_unit,
             flows: (0..tests.len()).map(price_of).collect(),
             delta_prices: shifts
@@ -172,8 +170,8 @@ impl Programme {
     }
 }
 
-/// `x`, the prices of the rows and the optimum of `minimise cost x, A x <= b`.
-fn interior_point(rows: Rows, cost: &[f64]) -> Result<(Vec<f64>, Vec<f64>, f64), LimitError> {
+/// `x` and the prices of the rows of `minimise cost x, A x <= b`.
+fn interior_point(rows: Rows, cost: &[f64]) -> Result<(Vec<f64>, Vec<f64>), LimitError> {
     let unknowns = cost.len();
     let count = rows.right.len();
     let matrix = CscMatrix::new_from_triplets(count, unknowns, rows.row, rows.column, rows.value);
@@ -200,13 +198,7 @@ fn interior_point(rows: Rows, cost: &[f64]) -> Result<(Vec<f64>, Vec<f64>, f64),
             | SolverStatus::AlmostDualInfeasible
     );
     if usable && solution.x.iter().chain(&solution.z).all(|value| value.is_finite()) {
-        if std::env::var("LIMIT_DEBUG").is_ok() {
-            eprintln!(
-                "{:?} {} iterations {:.3}s n={} rows={}",
-                solution.status, solution.iterations, solution.solve_time, unknowns, count
-            );
-        }
-        Ok((solution.x, solution.z, solution.obj_val))
+        Ok((solution.x, solution.z))
     } else {
         Err(LimitError::NotSolved(format!("the solver ended with {}", solution.status)))
     }
