@@ -80,7 +80,7 @@ fn reach_in_sensitivities(epsilon: f64, delta: f64) -> f64 {
     if epsilon < 1e-9 { 0.5 / delta } else { (epsilon.exp_m1() / (2.0 * delta)).ln_1p() / epsilon }
 }
 
-/// A power of two that keeps what the mesh costs near 0.1 percent.
+/// A power of two that keeps what the mesh costs near 0.2 percent.
 ///
 /// With `a` the peak and `E` the mean absolute error of the staircase, in sensitivities, spreading the noise of zero over its cell costs
 /// `a h^2/4` of `E`; for the square it is less.
@@ -89,7 +89,7 @@ fn steps_for(epsilon: f64) -> u64 {
     let gamma = root / (1.0 + root);
     let (b, rest) = (root * root, -(-epsilon).exp_m1());
     let peak = rest / (2.0 * (gamma + b * (1.0 - gamma)));
-    let steps = (peak * rest / root / 0.004).sqrt();
+    let steps = (peak * rest / root / 0.008).sqrt();
     (steps.ceil().max(4.0) as u64).next_power_of_two().min(MOST_STEPS)
 }
 

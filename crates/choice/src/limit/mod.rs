@@ -53,7 +53,8 @@ pub enum LimitError {
 /// Below this delta the limit is taken for this delta: a smaller exception does not make less error possible, and noise without any is such noise.
 const LEAST_DELTA: f64 = 1e-15;
 
-/// The most tests of shifts below the whole sensitivity.
+/// The tests of shifts below the whole sensitivity that are made without a second thought, and the most that are made.
+const FEW_TESTS: usize = 4000;
 const MOST_TESTS: usize = 10_000;
 
 /// A proved lower bound of the expected loss of every noise that keeps a budget: `(epsilon, delta)`-differential privacy, or the pure notion without `delta`.
@@ -107,7 +108,7 @@ pub(crate) fn best_decreasing(mesh: Mesh, epsilon: f64, delta: f64, loss: &dyn L
     if losses.iter().any(|loss| !loss.is_finite()) {
         return Err(LimitError::NotSolved("the loss is not finite where noise has to reach".into()));
     }
-    Programme { steps: mesh.steps, epsilon, delta, losses }.solve(Shape::Decreasing)
+    Programme { steps: mesh.steps, epsilon, delta, losses, beyond: 0.0 }.solve(Shape::Decreasing)
 }
 
 /// The limit on a mesh, given noise from which the width of the flat top is read.
@@ -124,9 +125,9 @@ pub(crate) fn limit_on(
     };
     let edge = decreasing.probabilities[0] * (-0.5 * epsilon).exp();
     let top = decreasing.probabilities.iter().position(|&p| p < edge).unwrap_or(mesh.last);
-    let window = (top + 1).min(mesh.steps).min(mesh.last.saturating_sub(mesh.steps));
+    let window = (top + 1).max(FEW_TESTS / (2 * mesh.steps)).min(mesh.last.saturating_sub(mesh.steps));
     let stride = (mesh.steps * (2 * window + 1)).div_ceil(MOST_TESTS);
-    let programme = Programme { steps: mesh.steps, epsilon, delta, losses };
+    let programme = Programme { steps: mesh.steps, epsilon, delta, losses, beyond };
     let solution = programme.solve(Shape::Any { window, stride })?;
     let claim = Claim { steps: mesh.steps, epsilon, delta, losses: &programme.losses, beyond };
     let bound = certified_bound(&claim, &solution);
