@@ -47,7 +47,7 @@ fn real_mechanisms(distance: f64, epsilon: Epsilon, delta: Delta, t: f64) -> Vec
 #[test]
 fn no_mechanism_on_real_numbers_is_below_the_limit() {
     let mut random = SeededRandom::new(1);
-    for _ in 0..40 {
+    for _ in 0..24 {
         let epsilon = 10f64.powf(-1.2 + 2.0 * uniform(&mut random));
         let delta = 10f64.powf(-12.0 + 11.5 * uniform(&mut random));
         let distance = 10f64.powf(-3.0 + 6.0 * uniform(&mut random));
@@ -119,7 +119,8 @@ fn integers_agree_with_the_plain_programme() {
         assert!(best.limit <= least * (1.0 + 1e-7) + 1e-9, "{row}: {}", best.limit);
         assert!(best.loss >= least_decreasing * (1.0 - 1e-7) - 1e-9, "{row}: {}", best.loss);
         assert!(best.loss <= least_decreasing * if bounded { 1.02 } else { 1.0 + 1e-5 } + 1e-9, "{row}: {}", best.loss);
-        println!("{row} limit/least {}", best.limit / least);
+        // The limit loses nothing to the lattice, nor to the tests that are left out.
+        assert!(best.limit >= least * if bounded { 0.95 } else { 1.0 - 1e-5 }, "{row}: {}", best.limit);
         decreasing_costs += usize::from(least_decreasing > least * 1.001);
     }
     // That noise should not increase away from zero is an assumption that the limit must not make.

@@ -53,12 +53,19 @@ impl Mesh {
         Ok(Some(Mesh { steps: steps as usize, spacing, last: (reach * steps as f64) as usize + 2, integers }))
     }
 
-    /// `l_k`: lower bounds such that noise on the steps, which real noise rounded at random without bias is, has no more of this loss than the noise itself.
+    /// A mesh twice as fine; `None` for integers, and where there would be too many knots.
+    pub(crate) fn refined(&self) -> Option<Mesh> {
+        let (steps, last) = (2 * self.steps, 2 * self.last);
+        let fits = !self.integers && steps as u64 <= MOST_STEPS && last as f64 <= MOST_KNOTS;
+        fits.then_some(Mesh { steps, spacing: 0.5 * self.spacing, last, integers: false })
+    }
+
+    /// `l_k`, a lower bound of what noise is to be charged for the step `k` ([`Loss::least_at_step`]).
     ///
-    /// Rounding at random to one of the two neighbouring steps commutes with shifts by whole steps: so the rounded noise keeps the promise for them, and its
-    /// expected loss is that of the line between the two.
+    /// Rounding to the nearest step, and at random to one of the two neighbouring ones, commutes with shifts by whole steps: so the rounded noise keeps
+    /// the promise for them.
     pub(crate) fn least_loss(&self, loss: &dyn Loss, k: usize) -> f64 {
-        if self.integers { loss.least_on(k as f64, k as f64) } else { loss.below_at_knot(k as u64, self.spacing) }
+        if self.integers { loss.least_on(k as f64, k as f64) } else { loss.least_at_step(k as u64, self.spacing) }
     }
 
     /// An upper bound of the loss of the step `k`: that of the integer, or the mean over the cell of real numbers.
@@ -83,14 +90,14 @@ fn reach_in_sensitivities(epsilon: f64, delta: f64) -> f64 {
 /// A power of two that keeps what the mesh costs near 0.2 percent.
 ///
 /// With `a` the peak and `E` the mean absolute error of the staircase, in sensitivities, spreading the noise of zero over its cell costs
-/// `a h^2/4` of `E`; for the square it is less.
+/// `a h^2/4` of `E`; for the square it is less. For small losses a few steps do: without any between, the limit is `E epsilon^2/8` too low.
 fn steps_for(epsilon: f64) -> u64 {
     let root = (-0.5 * epsilon).exp();
     let gamma = root / (1.0 + root);
     let (b, rest) = (root * root, -(-epsilon).exp_m1());
     let peak = rest / (2.0 * (gamma + b * (1.0 - gamma)));
     let steps = (peak * rest / root / 0.008).sqrt();
-    (steps.ceil().max(4.0) as u64).next_power_of_two().min(MOST_STEPS)
+    (steps.ceil().max((20.0 * epsilon).clamp(1.0, 4.0)) as u64).next_power_of_two().min(MOST_STEPS)
 }
 
 fn require(holds: bool, epsilon: f64, accepted: &'static str) -> Result<(), LimitError> {

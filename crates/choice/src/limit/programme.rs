@@ -55,6 +55,8 @@ pub(crate) struct Solution {
     pub probabilities: Vec<f64>,
     /// `s_ij` of the shift by the whole sensitivity, by `i`.
     pub excesses: Vec<(i64, f64)>,
+    /// The loss.
+    pub value: f64,
     /// The price of the total probability.
     pub level: f64,
     pub flows: Vec<Flow>,
@@ -175,7 +177,9 @@ impl Programme {
             let unit = self.unit(tests[t].1.unsigned_abs() as usize);
             Flow { shift: tests[t].0, from: tests[t].1, price: z[first_test + t] / unit * loss_unit }
         };
+        let value = cost.iter().zip(&x).map(|(cost, x)| cost * x).sum::<f64>() * loss_unit;
         Ok(Solution {
+            value,
             probabilities: (0..=last).map(|k| x[k] * self.unit(k)).collect(),
             excesses: (0..tests.len()).filter(|&t| tests[t].0 == self.steps).map(excess_of).collect(),
             level: -z[0] * loss_unit,

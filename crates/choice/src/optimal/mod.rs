@@ -2,7 +2,7 @@
 
 mod repair;
 
-use crate::limit::{LimitError, Mesh, ScalarQuery, best_decreasing, limit_on, mesh_of, multiplicity};
+use crate::limit::{LimitError, Mesh, ScalarQuery, Solved, mesh_of, multiplicity, solve};
 use crate::loss::Loss;
 use repair::tables;
 use reticent_mechanisms::{Delta, Epsilon, Neighbours, Sensitivity, Tabulated};
@@ -42,10 +42,9 @@ pub fn optimum(query: ScalarQuery, epsilon: Epsilon, delta: Delta, loss: &dyn Lo
             "the integers within reach are too many for a table; there is a limit only".into(),
         ));
     };
-    let solution = best_decreasing(mesh, promised, exception, loss)?;
-    let limit = limit_on(mesh, promised, exception, loss, &solution)?;
+    let Solved { mesh, noise, bound: limit } = solve(mesh, promised, exception, loss)?;
     let mut refusal = LimitError::NotSolved("no table could be made of the solution".into());
-    for table in tables(&solution, mesh.steps, promised, exception) {
+    for table in tables(&noise, mesh.steps, promised, exception) {
         match certified(query, mesh, table, epsilon, delta) {
             Ok(mechanism) => {
                 return Ok(Optimum { limit, loss: expected_loss(mesh, loss, mechanism.table()), mechanism });
