@@ -147,7 +147,9 @@ impl Loss for Beyond {
 mod tests {
     use super::*;
 
-    fn losses() -> Vec<(Box<dyn Loss>, fn(f64) -> f64)> {
+    type Formula = fn(f64) -> f64;
+
+    fn losses() -> Vec<(Box<dyn Loss>, Formula)> {
         vec![
             (Box::new(AbsoluteError), |x| x),
             (Box::new(SquaredError), |x| x * x),

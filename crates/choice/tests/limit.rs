@@ -47,7 +47,7 @@ fn real_mechanisms(distance: f64, epsilon: Epsilon, delta: Delta, t: f64) -> Vec
 #[test]
 fn no_mechanism_on_real_numbers_is_below_the_limit() {
     let mut random = SeededRandom::new(1);
-    for _ in 0..24 {
+    for _ in 0..12 {
         let epsilon = 10f64.powf(-1.2 + 2.0 * uniform(&mut random));
         let delta = 10f64.powf(-12.0 + 11.5 * uniform(&mut random));
         let distance = 10f64.powf(-3.0 + 6.0 * uniform(&mut random));
@@ -71,7 +71,7 @@ fn no_mechanism_on_real_numbers_is_below_the_limit() {
 #[test]
 fn no_mechanism_on_integers_is_below_the_limit() {
     let mut random = SeededRandom::new(2);
-    for round in 0..24 {
+    for round in 0..16 {
         let epsilon = 10f64.powf(-1.0 + 1.8 * uniform(&mut random));
         let delta = 10f64.powf(-10.0 + 9.0 * uniform(&mut random));
         // Beyond 256, and where the noise is wide, the limit goes by way of real noise.

@@ -31,7 +31,7 @@ impl Mesh {
                 if sensitivity > MOST_STEPS || (sensitivity > 1 && reach * sensitivity as f64 > MOST_KNOTS) {
                     return Ok(None);
                 }
-                require(epsilon <= 20.0, epsilon, "at most 20 for noise on integers: beyond, it is all but zero")?;
+                require(epsilon <= 10.0, epsilon, "at most 10: beyond, noise on integers is all but zero")?;
                 (sensitivity, 1.0, true)
             }
             ScalarQuery::Real { sensitivity } => {
@@ -109,5 +109,54 @@ fn require(holds: bool, epsilon: f64, accepted: &'static str) -> Result<(), Limi
             value: epsilon,
             accepted,
         }))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::loss::{AbsoluteError, Beyond, SquaredError};
+    use reticent_mechanisms::Distance;
+
+    fn real(sensitivity: f64) -> ScalarQuery {
+        ScalarQuery::Real { sensitivity: Distance::new(sensitivity).expect("valid") }
+    }
+
+    #[test]
+    fn meshes_are_as_fine_as_the_noise_and_no_larger_than_can_be_solved() {
+        for (epsilon, delta, steps) in
+            [(0.003, 1e-6, 1), (0.1, 1e-9, 2), (1.0, 1e-6, 16), (4.0, 1e-3, 64), (10.0, 1e-3, 256)]
+        {
+            let mesh = Mesh::new(real(3.0), epsilon, delta).expect("valid").expect("real");
+            assert_eq!((mesh.steps, mesh.spacing), (steps, 3.0 / steps as f64), "{epsilon} {delta}");
+            assert!(mesh.last <= 6002 && mesh.last > 2 * steps);
+            if let Some(finer) = mesh.refined() {
+                assert_eq!((finer.steps, finer.spacing), (2 * steps, 0.5 * mesh.spacing));
+            }
+        }
+        let refused = Mesh::new(real(1.0), 1e-5, 1e-9).expect_err("too wide").to_string();
+        assert!(refused.contains("sensitivities"), "{refused}");
+        assert!(Mesh::new(real(1.0), 11.0, 1e-9).is_err_and(|error| error.to_string().contains("epsilon")));
+        let integers = |sensitivity| Mesh::new(ScalarQuery::Integer { sensitivity }, 1.0, 1e-6).expect("valid");
+        assert_eq!(integers(7).map(|mesh| (mesh.steps, mesh.spacing, mesh.refined())), Some((7, 1.0, None)));
+        assert_eq!(integers(257), None);
+    }
+
+    #[test]
+    fn the_loss_of_a_cell_lies_between_what_is_charged_and_what_is_paid() {
+        let mesh = Mesh::new(real(1.0), 1.0, 1e-3).expect("valid").expect("real");
+        for loss in [&AbsoluteError as &dyn Loss, &SquaredError, &Beyond { distance: 0.7 }] {
+            for k in 0..100 {
+                let (least, greatest) = (mesh.least_loss(loss, k), mesh.greatest_loss(loss, k));
+                let middle = loss.least_on(k as f64 * mesh.spacing, k as f64 * mesh.spacing);
+                assert!(least <= middle && least <= greatest, "{loss:?} {k}");
+                assert!(
+                    greatest - least <= 0.3 * mesh.spacing.powi(2) + 0.25 * mesh.spacing || greatest - least <= 1.0,
+                    "{loss:?} {k}"
+                );
+            }
+        }
+        assert!((mesh.greatest_loss(&AbsoluteError, 0) / mesh.spacing - 0.25).abs() < 1e-12);
+        assert!((mesh.greatest_loss(&SquaredError, 2) / mesh.spacing.powi(2) - (4.0 + 1.0 / 12.0)).abs() < 1e-12);
     }
 }

@@ -226,3 +226,58 @@ fn interior_point(rows: Rows, cost: &[f64]) -> Result<(Vec<f64>, Vec<f64>), Limi
         Err(LimitError::NotSolved(format!("the solver ended with {}", solution.status)))
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn programme(steps: usize, epsilon: f64, delta: f64) -> Programme {
+        let losses: Vec<f64> = (0..=60 * steps).map(|k| k as f64).collect();
+        Programme { steps, epsilon, delta, beyond: losses.len() as f64, losses }
+    }
+
+    #[test]
+    fn for_a_count_both_shapes_give_the_discrete_laplace_noise_cut_off() {
+        // With D = 1 the optimum decays by e^epsilon at each step and ends where delta is left.
+        let (epsilon, delta) = (0.6f64, 1e-4);
+        for shape in [Shape::Decreasing, Shape::Any { window: 10, stride: 1 }] {
+            let solution = programme(1, epsilon, delta).solve(shape).expect("solvable");
+            for k in 0..8 {
+                let ratio = solution.probabilities[k] / solution.probabilities[k + 1];
+                assert!((ratio / epsilon.exp() - 1.0).abs() < 1e-5, "{shape:?} {k}: {ratio}");
+            }
+            assert!(solution.probabilities[25] < 1e-9, "{shape:?}");
+            let q = (-epsilon).exp();
+            let pure = 2.0 * q / (1.0 - q * q);
+            assert!(solution.value < pure && solution.value > 0.99 * pure, "{shape:?}: {}", solution.value);
+        }
+    }
+
+    #[test]
+    fn excesses_are_where_and_what_the_promise_allows() {
+        let solution = programme(3, 0.5, 1e-3).solve(Shape::Decreasing).expect("solvable");
+        let p = |k: i64| solution.probabilities.get(k.unsigned_abs() as usize).copied().unwrap_or(0.0);
+        let total: f64 = solution.excesses.iter().map(|&(_, excess)| excess).sum();
+        assert!((total / 1e-3 - 1.0).abs() < 1e-5, "{total}");
+        for &(i, excess) in &solution.excesses {
+            assert!(excess >= p(i) - 0.5f64.exp() * p(i + 3) - 1e-9, "{i}");
+        }
+        assert!(solution.probabilities.windows(2).all(|pair| pair[1] <= pair[0] + 1e-9));
+        let mass: f64 = solution.probabilities.iter().enumerate().map(|(k, p)| multiplicity(k) * p).sum();
+        assert!((mass - 1.0).abs() < 1e-9);
+    }
+
+    #[test]
+    fn what_is_tested_less_costs_less() {
+        let programme = programme(4, 1.5, 1e-3);
+        let value =
+            |window: usize, stride: usize| programme.solve(Shape::Any { window, stride }).expect("solvable").value;
+        let decreasing = programme.solve(Shape::Decreasing).expect("solvable").value;
+        let (all, some, fewer) = (value(12, 1), value(2, 1), value(2, 3));
+        let rounding = 1.0 + 1e-8;
+        assert!(
+            fewer < 0.99 * some && some <= all * rounding && all <= decreasing * rounding,
+            "{fewer} {some} {all} {decreasing}"
+        );
+    }
+}

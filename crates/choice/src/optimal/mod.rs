@@ -29,6 +29,18 @@ const LEAST_DELTA: f64 = 1e-20;
 /// The solution of the linear programme is repaired until its exact table is certified ([`Tabulated`]): what is released is what is proved. On
 /// real numbers it is piecewise constant, with cells of at most a quarter of a sensitivity.
 ///
+/// # Example
+/// ```
+/// use reticent_choice::{AbsoluteError, ScalarQuery, optimum};
+/// use reticent_mechanisms::{Delta, Distance, Epsilon, Mechanism};
+/// let query = ScalarQuery::Real { sensitivity: Distance::new(1.0)? };
+/// let best = optimum(query, Epsilon::new(4.0)?, Delta::new(1e-6)?, &AbsoluteError)?;
+/// // Laplace noise has a mean absolute error of 0.25.
+/// assert!(best.limit > 0.137 && best.loss < 0.138);
+/// assert!(best.mechanism.delta(4.0)?.upper() <= 1e-6);
+/// # Ok::<(), reticent_choice::LimitError>(())
+/// ```
+///
 /// # Errors
 /// As for [`crate::limit`]; and if `delta` is below 1e-20, or an integer's sensitivity above 256 or too large for the programme at this budget.
 pub fn optimum(query: ScalarQuery, epsilon: Epsilon, delta: Delta, loss: &dyn Loss) -> Result<Optimum, LimitError> {
