@@ -22,7 +22,7 @@ pub trait Loss: Debug + Send + Sync {
     ///   loss knows better.
     /// - at random to one of the two neighbouring multiples, without bias. Then the line from `(k h, v_k)` to `((k + 1) h, v_(k+1))` must nowhere be above the
     ///   loss. A loss that is linear there, as the absolute error, loses nothing, and one with bounded curvature only a second-order term.
-    fn least_at_step(&self, k: u64, spacing: f64) -> f64 {
+    fn below_at_knot(&self, k: u64, spacing: f64) -> f64 {
         let near = mul_down((k as f64 - 0.5).max(0.0), spacing);
         self.least_on(near, mul_up(k as f64 + 0.5, spacing))
     }
@@ -59,7 +59,7 @@ impl Loss for AbsoluteError {
         to
     }
 
-    fn least_at_step(&self, k: u64, spacing: f64) -> f64 {
+    fn below_at_knot(&self, k: u64, spacing: f64) -> f64 {
         mul_down(k as f64, spacing)
     }
 
@@ -91,7 +91,7 @@ impl Loss for SquaredError {
     }
 
     /// `(k^2 - 1/4) h^2`: the line is the tangent at the middle of the interval.
-    fn least_at_step(&self, k: u64, spacing: f64) -> f64 {
+    fn below_at_knot(&self, k: u64, spacing: f64) -> f64 {
         let k = k as f64;
         let knot = sub_down(mul_down(k, k), 0.25);
         // The greater magnitude for the negative one, at k = 0.
@@ -179,7 +179,7 @@ mod tests {
     fn rounded_errors_are_charged_no_more_than_their_loss_and_nearly_all_of_it() {
         for spacing in [0.125, 0.3, 1.0] {
             for (loss, exact) in losses() {
-                let charge = |k: u64| loss.least_at_step(k, spacing);
+                let charge = |k: u64| loss.below_at_knot(k, spacing);
                 let without_bias = !matches!(loss.staircase_aim(), Some(StaircaseAim::Usefulness(_)));
                 let mut least_gap = f64::INFINITY;
                 for k in 0..40u64 {
@@ -214,8 +214,8 @@ mod tests {
                 to.sqrt().next_up()
             }
         }
-        assert_eq!(Root.least_at_step(0, 0.5), 0.0);
-        assert!((Root.least_at_step(5, 0.5) - 1.5).abs() < 1e-15);
+        assert_eq!(Root.below_at_knot(0, 0.5), 0.0);
+        assert!((Root.below_at_knot(5, 0.5) - 1.5).abs() < 1e-15);
         assert!((Root.greatest_mean_on(1.0, 4.0) - 2.0).abs() < 1e-15);
         assert_eq!((Root.greatest_gain_of_spreading(), Root.staircase_aim()), (f64::INFINITY, None));
     }

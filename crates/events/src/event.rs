@@ -173,6 +173,33 @@ pub enum Event {
     },
 }
 
+impl Event {
+    /// The name of the mechanism, as it is serialised.
+    pub fn mechanism(&self) -> &'static str {
+        match self {
+            Event::Laplace { .. } => "laplace",
+            Event::DiscreteLaplace { .. } => "discrete-laplace",
+            Event::Staircase { .. } => "staircase",
+            Event::Gaussian { .. } => "gaussian",
+            Event::DiscreteGaussian { .. } => "discrete-gaussian",
+            Event::GeneralizedGaussian { .. } => "generalized-gaussian",
+            Event::TruncatedGeneralizedGaussian { .. } => "truncated-generalized-gaussian",
+            Event::InflatedGeneralizedGaussian { .. } => "inflated-generalized-gaussian",
+            Event::RandomizedResponse { .. } => "randomized-response",
+            Event::RandomScaleLaplace { .. } => "random-scale-laplace",
+            Event::RandomScaleLaplaceVector { .. } => "random-scale-laplace-vector",
+            Event::RandomScaleGaussian { .. } => "random-scale-gaussian",
+            Event::Exponential { .. } => "exponential",
+            Event::PermuteAndFlip { .. } => "permute-and-flip",
+            Event::Approximate { .. } => "approximate",
+            Event::ZeroConcentrated { .. } => "zero-concentrated",
+            Event::PoissonSubsampled { .. } => "poisson-subsampled",
+            Event::Composition { .. } => "composition",
+            Event::Repetition { .. } => "repetition",
+        }
+    }
+}
+
 /// The distribution of the inverse scale of [`Event::RandomScaleLaplace`].
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "family", rename_all = "kebab-case")]

@@ -60,12 +60,12 @@ impl Mesh {
         fits.then_some(Mesh { steps, spacing: 0.5 * self.spacing, last, integers: false })
     }
 
-    /// `l_k`, a lower bound of what noise is to be charged for the step `k` ([`Loss::least_at_step`]).
+    /// `l_k`, a lower bound of what noise is to be charged for the step `k` ([`Loss::below_at_knot`]).
     ///
     /// Rounding to the nearest step, and at random to one of the two neighbouring ones, commutes with shifts by whole steps: so the rounded noise keeps
     /// the promise for them.
     pub(crate) fn least_loss(&self, loss: &dyn Loss, k: usize) -> f64 {
-        if self.integers { loss.least_on(k as f64, k as f64) } else { loss.least_at_step(k as u64, self.spacing) }
+        if self.integers { loss.least_on(k as f64, k as f64) } else { loss.below_at_knot(k as u64, self.spacing) }
     }
 
     /// An upper bound of the loss of the step `k`: that of the integer, or the mean over the cell of real numbers.
