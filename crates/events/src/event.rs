@@ -180,6 +180,8 @@ impl Event {
             Event::Laplace { .. } => "laplace",
             Event::DiscreteLaplace { .. } => "discrete-laplace",
             Event::Staircase { .. } => "staircase",
+            Event::TruncatedLaplace { .. } => "truncated-laplace",
+            Event::Tabulated { .. } => "tabulated",
             Event::Gaussian { .. } => "gaussian",
             Event::DiscreteGaussian { .. } => "discrete-gaussian",
             Event::GeneralizedGaussian { .. } => "generalized-gaussian",
@@ -261,5 +263,15 @@ mod tests {
         let text = serde_json::to_string(&event).expect("plain data");
         assert!(text.starts_with(r#"{"mechanism":"random-scale-laplace""#), "{text}");
         assert_eq!(serde_json::from_str::<Event>(&text).expect("round trip"), event);
+    }
+
+    #[test]
+    fn a_table_survives_serialisation_to_the_last_bit() {
+        let weights = vec![(u64::MAX, 62), ((1 << 53) + 1, 40), (1, 0), (0, 0)];
+        let event = Event::Tabulated { weights, sensitivity_steps: 3, spacing: 0.1 };
+        let text = serde_json::to_string(&event).expect("plain data");
+        assert!(text.contains("[18446744073709551615,62],[9007199254740993,40]"), "{text}");
+        assert_eq!(serde_json::from_str::<Event>(&text).expect("round trip"), event);
+        assert_eq!(event.mechanism(), "tabulated");
     }
 }

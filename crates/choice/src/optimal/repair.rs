@@ -81,3 +81,60 @@ fn weights(law: &[f64]) -> Option<Table> {
     let total: f64 = law.iter().enumerate().map(|(k, p)| multiplicity(k) * p).sum();
     Table::new(law.iter().map(|p| (p / total * UNIT) as u128).collect()).ok()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use reticent_mechanisms::{Delta, Epsilon, Tabulated};
+    use reticent_noise::randomness::{RandomBits, SeededRandom};
+
+    const STEPS: usize = 3;
+
+    fn solution(probabilities: Vec<f64>, excess: impl Fn(i64) -> f64) -> Solution {
+        let excesses = (-1..probabilities.len() as i64).map(|i| (i, excess(i))).collect();
+        Solution { probabilities, excesses, value: 0.0, level: 0.0, flows: Vec::new(), delta_prices: Vec::new() }
+    }
+
+    fn first_certified(solution: &Solution, epsilon: f64, delta: f64) -> Option<Tabulated> {
+        let promise = (Epsilon::new(epsilon).expect("valid"), Delta::new(delta).expect("valid"));
+        tables(solution, STEPS, epsilon, delta)
+            .find_map(|table| Tabulated::for_integers(STEPS as u64, table, promise.0, promise.1).ok())
+    }
+
+    /// Noise that decays by `e^epsilon` over a sensitivity and ends after 60 steps.
+    fn decaying(epsilon: f64) -> Vec<f64> {
+        (0..60).map(|k| (-epsilon * f64::from(k) / STEPS as f64).exp()).collect()
+    }
+
+    #[test]
+    fn a_law_that_keeps_its_promise_stays_as_it_is() {
+        let law = decaying(1.0);
+        let table = repaired(&solution(law.clone(), |i| if i >= 57 { 1e-8 } else { 0.0 }), STEPS, (-1f64).exp(), 3e-8);
+        let table = table.expect("a table");
+        let total: f64 = law.iter().enumerate().map(|(k, p)| multiplicity(k) * p).sum();
+        for (k, p) in law.iter().enumerate() {
+            let weight = table.weight(k as u64) as f64 / table.total() as f64;
+            assert!((weight * total / p - 1.0).abs() < 1e-6 || k >= 57, "{k}: {weight} {p}");
+        }
+    }
+
+    #[test]
+    fn rough_laws_are_made_to_keep_it() {
+        let mut random = SeededRandom::new(4);
+        let mut uniform = || (random.next_u64().expect("seeded") >> 11) as f64 / 2f64.powi(53);
+        for (epsilon, delta) in [(0.5, 1e-3), (1.0, 1e-5), (2.0, 1e-9)] {
+            for rough in [1e-9, 1e-4, 0.1, 0.9] {
+                let law = decaying(epsilon).into_iter().map(|p| p * (1.0 + rough * (uniform() - 0.5))).collect();
+                let made = first_certified(&solution(law, |i| if i >= 40 { delta } else { 0.0 }), epsilon, delta);
+                assert!(made.is_some(), "{epsilon} {delta} {rough}");
+            }
+        }
+    }
+
+    #[test]
+    fn of_nothing_nothing_is_made() {
+        for nothing in [vec![0.0; 30], vec![-1.0; 30], vec![f64::NAN; 30], vec![0.0; 2]] {
+            assert!(first_certified(&solution(nothing.clone(), |_| f64::NAN), 1.0, 1e-3).is_none(), "{nothing:?}");
+        }
+    }
+}
