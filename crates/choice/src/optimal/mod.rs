@@ -27,7 +27,7 @@ const LEAST_DELTA: f64 = 1e-20;
 /// The noise with the least expected loss among all that keep a budget and do not increase away from zero, on a lattice; and the limit for any noise.
 ///
 /// The solution of the linear programme is repaired until its exact table is certified ([`Tabulated`]): what is released is what is proved. On
-/// real numbers it is piecewise constant, with cells of at most a quarter of a sensitivity.
+/// real numbers its density is constant on cells, of a sensitivity where `epsilon` is small and down to 1/256 of it where that is large.
 ///
 /// # Example
 /// ```
