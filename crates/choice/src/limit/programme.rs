@@ -150,7 +150,12 @@ impl Programme {
         let mut cost: Vec<f64> =
             (0..=last).map(|k| multiplicity(k) * self.unit(k) * self.losses[k] / loss_unit).collect();
         cost.resize(place.unknowns, 0.0);
-        cost[place.beyond] = 2.0 * self.unit(last) * self.beyond / loss_unit;
+        if open {
+            cost[place.beyond] = 2.0 * self.unit(last) * self.beyond / loss_unit;
+        } else {
+            // Unknowns of no use are kept at zero.
+            (cost[place.beyond], cost[place.beyond_excess]) = (1.0, 1.0);
+        }
         let (x, z) = interior_point(rows, &cost)?;
         let unit_of = |t: usize| self.unit(tests[t].1.unsigned_abs() as usize);
         let of_test = |t: usize| {
