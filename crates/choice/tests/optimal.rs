@@ -184,22 +184,22 @@ fn what_has_no_meaning_is_refused_by_name() {
 #[test]
 fn losses_of_which_nothing_good_is_known_do_no_harm() {
     #[derive(Debug)]
-    struct Odd(f64);
+    struct Odd(f64, f64);
     impl Loss for Odd {
         fn least_on(&self, _: f64, _: f64) -> f64 {
             self.0
         }
         fn greatest_on(&self, _: f64, _: f64) -> f64 {
-            self.0
+            self.1
         }
     }
     let (epsilon, delta) = budget(1.0, 1e-6);
-    for value in [f64::NAN, f64::INFINITY] {
-        assert!(optimum(REAL(1.0), epsilon, delta, &Odd(value)).is_err(), "{value}");
+    for (least, greatest) in [(f64::NAN, f64::NAN), (1.0, f64::INFINITY), (f64::NAN, 1.0), (f64::NEG_INFINITY, 1.0)] {
+        assert!(optimum(REAL(1.0), epsilon, delta, &Odd(least, greatest)).is_err(), "{least} {greatest}");
     }
     // A constant loss is its own limit; one of zero has the limit zero.
     for value in [0.0, 3.0] {
-        let found = limit(REAL(1.0), epsilon, Some(delta), &Odd(value)).unwrap();
+        let found = limit(REAL(1.0), epsilon, Some(delta), &Odd(value, value)).unwrap();
         assert!(found <= value && found >= value * (1.0 - 1e-6), "{value}: {found}");
     }
     // A smaller exception than the programme can tell is taken for the least that it can.

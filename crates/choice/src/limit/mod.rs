@@ -153,8 +153,9 @@ fn best_decreasing(mesh: Mesh, epsilon: f64, delta: f64, loss: &dyn Loss) -> Res
 /// The limit on a mesh, given noise from which the width of the flat top is read.
 fn limit_on(mesh: Mesh, epsilon: f64, delta: f64, loss: &dyn Loss, decreasing: &Solution) -> Result<f64, LimitError> {
     let mut losses: Vec<f64> = (0..=mesh.last + 1).map(|k| mesh.least_loss(loss, k)).collect();
-    let Some(beyond) = losses.pop().filter(|beyond| !beyond.is_nan()) else {
-        return Err(LimitError::NotSolved("the loss is not a number".into()));
+    let finite = losses.iter().all(|loss| loss.is_finite());
+    let Some(beyond) = losses.pop().filter(|_| finite) else {
+        return Err(LimitError::NotSolved("the loss is not finite where noise has to reach".into()));
     };
     let edge = decreasing.probabilities[0] * (-0.5 * epsilon).exp();
     let top = decreasing.probabilities.iter().position(|&p| p < edge).unwrap_or(mesh.last);
