@@ -8,5 +8,6 @@ mod gaussian;
 mod laplace;
 mod of_event;
 mod subsampled;
+mod tabulated;
 
 pub(crate) use of_event::{Term, pairs_of};

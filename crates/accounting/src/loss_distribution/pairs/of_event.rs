@@ -8,15 +8,16 @@ use super::discrete::DiscretePair;
 use super::gaussian::GaussianPair;
 use super::laplace::LaplacePair;
 use super::subsampled::{Direction, SubsampledPair};
+use super::tabulated::TabulatedPair;
 use crate::promise::drawn;
 use crate::{AccountingError, Charges};
 use reticent_events::Event;
 use reticent_mechanisms::{
     BoundedQuery, Distance, Epsilon, Exponential, GeneralizedGaussian, InflatedGeneralizedGaussian, Mechanism,
     MechanismError, Neighbours, Order, RandomScaleGaussianMechanism, RandomScaleLaplace, Scale, Sensitivity, Staircase,
-    TruncatedGeneralizedGaussian, UtilityChange,
+    TruncatedGeneralizedGaussian, TruncatedLaplace, UtilityChange,
 };
-use reticent_noise::{DiscreteGaussian, DiscreteLaplace};
+use reticent_noise::{DiscreteGaussian, DiscreteLaplace, Table};
 use reticent_numerics::{Bounds, Enclosure};
 use std::sync::Arc;
 
@@ -95,10 +96,22 @@ impl Pair for NothingPair {
 }
 
 fn term(event: &Event, direction: Direction) -> Result<Term, AccountingError> {
-    let by_profile = |mechanism: Box<dyn Mechanism>, greatest: f64| ProfilePair::new(mechanism, greatest);
+    let by_profile = |mechanism: Box<dyn Mechanism>, greatest: f64| ProfilePair::new(mechanism, greatest, Bounds::ZERO);
     Ok(match event {
         Event::Laplace { scale, sensitivity } => same(LaplacePair::new(mu(*scale, *sensitivity))),
         Event::Gaussian { sigma, sensitivity } => same(GaussianPair::new(mu(*sigma, *sensitivity))),
+        Event::TruncatedLaplace { scale, reach, sensitivity } => {
+            let distance = Sensitivity::scalar(*sensitivity, Neighbours::AddRemove)?;
+            let mechanism = TruncatedLaplace::with_reach(&distance, Scale::new(*scale)?, *reach, Epsilon::new(0.0)?)?;
+            // Outputs that only one of two neighbours has are all that is left above D/b.
+            let greatest = mu(*scale, *sensitivity).upper() * (1.0 + 1e-12);
+            let infinite = mechanism.delta(greatest.min(700.0))?;
+            same(ProfilePair::new(Box::new(mechanism), greatest, infinite))
+        }
+        Event::Tabulated { weights, sensitivity_steps, .. } => {
+            let table = Table::from_parts(weights).map_err(MechanismError::from)?;
+            same(TabulatedPair::new(&table, *sensitivity_steps))
+        }
         Event::DiscreteLaplace { scale, sensitivity } => {
             let noise = DiscreteLaplace::new(*scale).map_err(MechanismError::from)?;
             let greatest = Bounds::ONE.integer(i128::from(*sensitivity)) / Bounds::exact(*scale);
