@@ -16,6 +16,7 @@ use pairs::{Term, pairs_of};
 use realfft::RealFftPlanner;
 use reticent_mechanisms::{Delta, Epsilon};
 use reticent_numerics::Bounds;
+use reticent_numerics::root::{Range, greatest_where, least_at_most};
 use reticent_numerics::rounding::div_down;
 use sketch::Sketches;
 use std::sync::Arc;
@@ -134,7 +135,7 @@ impl Composition {
     }
 
     fn answer(&self, planner: &mut RealFftPlanner<f64>) -> Result<Bounds, AccountingError> {
-        if let Some(answer) = self.without_composing() {
+        if let Some(answer) = self.without_composing().or_else(|| self.of_one()) {
             return Ok(answer);
         }
         let mut failure = AccountingError::NotProved("no step was fine enough".into());
@@ -187,6 +188,24 @@ impl Composition {
             }
             Question::Epsilon { .. } => None,
         }
+    }
+
+    /// A single release, as all Gaussian noise together is, has its profile for an answer.
+    fn of_one(&self) -> Option<Bounds> {
+        let [Term { dominating, attained, times: 1 }] = &self.terms[..] else { return None };
+        let bounds = match self.question {
+            Question::Delta { at_epsilon } => {
+                (attained.at(at_epsilon).delta.lower(), dominating.at(at_epsilon).delta.upper())
+            }
+            Question::Epsilon { at_delta } => {
+                let range = Range::between(0.0, 1e9).bracket_from(1.0);
+                let upper = least_at_most(|x| dominating.at(x).delta, at_delta, range).ok()?;
+                let is_exceeded = |x: f64| attained.at(x).delta.lower() > at_delta;
+                let lower = greatest_where(is_exceeded, Range::between(0.0, upper).bracket_from(upper)).unwrap_or(0.0);
+                (lower, upper)
+            }
+        };
+        Some(Bounds::new(bounds.0, bounds.1))
     }
 
     fn plan(&self, tilt_factor: f64) -> Plan {
