@@ -5,7 +5,7 @@ use super::several::{self, Losses};
 use super::shift::Shift;
 use crate::MechanismError;
 use reticent_numerics::incomplete_gamma_inverse::gamma_q_inverse;
-use reticent_numerics::root::{Range, least_at_most};
+use reticent_numerics::root::{Range, RootError, least_at_most};
 use reticent_numerics::{Bounds, Enclosure, Wide};
 
 /// Which promise, and how its scale is found.
@@ -110,6 +110,11 @@ impl Method {
         let search = |range: Range| {
             least_at_most(|scale| self.delta_until(order, sensitivities, scale, epsilon, &enough), delta, range)
         };
+        if sensitivities.len() == 3
+            && let Some(scale) = self.polished(order, sensitivities, epsilon, delta, &search, bracket)
+        {
+            return Ok(scale);
+        }
         let found = match sensitivities.len() {
             1 => search(bracket),
             2 => search(bracket.to_within(TWO_COORDINATES)),
@@ -124,6 +129,60 @@ impl Method {
         found.map_err(|error| MechanismError::not_certified("generalized Gaussian noise", &error))
     }
 }
+
+impl Method {
+    /// The least scale for three sensitivities, whose bounds are sharp and slow: a search by sketches of delta, and a few steps by its bounds. Nothing where these do not find it.
+    fn polished(
+        self,
+        order: Order,
+        sensitivities: &[f64],
+        epsilon: f64,
+        delta: f64,
+        search: &dyn Fn(Range) -> Result<f64, RootError>,
+        bracket: Range,
+    ) -> Option<f64> {
+        let losses = if self == Method::Exact { Losses::Both } else { Losses::Magnitudes };
+        let excess = |scale: f64| Some((several::sketch(order, sensitivities, scale, epsilon, losses)? / delta).ln());
+        // Steps in the logarithm of the scale, with the slope of the last two.
+        let mut scale = search(bracket.to_within(COARSE_SEARCH)).ok()?;
+        let mut value = excess(scale)?;
+        let mut last = scale * (1.0 - COARSE_SEARCH);
+        let mut slope = (value - excess(last)?) / (scale / last).ln();
+        for _ in 0..8 {
+            last = scale;
+            scale *= (-value / slope).exp();
+            let moved = (scale / last).ln();
+            if moved.is_nan() || moved.abs() > 2.0 * COARSE_SEARCH || slope >= 0.0 {
+                return None;
+            }
+            if moved.abs() < 1e-9 {
+                break;
+            }
+            let next = excess(scale)?;
+            slope = if moved.abs() > 1e-6 { (next - value) / moved } else { slope };
+            value = next;
+        }
+        // The sketch is wrong by little, which the bounds correct; the aim is a little below the budget.
+        for _ in 0..6 {
+            let bounds = self.delta(order, sensitivities, scale, epsilon);
+            let over = (bounds.upper() / delta).ln();
+            if bounds.upper() <= delta && over >= -3.0 * AIM {
+                return Some(scale);
+            }
+            if over.is_nan() || over.abs() > 1e-3 {
+                return None;
+            }
+            scale *= (-(over + AIM) / slope).exp();
+        }
+        None
+    }
+}
+
+/// The relative distance to the least scale at which the search by wide bounds for three coordinates ends.
+const COARSE_SEARCH: f64 = 0.02;
+
+/// How far below the budget the search by sharp bounds aims.
+const AIM: f64 = 3e-13;
 
 /// `b = D / ((x^p + epsilon)^(1/p) - x)` with `Q(1/p, x^p) = delta`: Corollary 9 with the lost power restored (erratum L2).
 ///

@@ -4,13 +4,18 @@ mod adaptive;
 mod calibration;
 mod cell_moments;
 mod error;
+mod expansions;
 mod inner_product;
+mod moved_series;
+mod noise_tree;
 mod order;
 mod outer;
+mod pair;
 mod release;
 mod several;
 mod shift;
 mod taylor;
+mod three;
 
 pub use calibration::Method;
 pub use order::Order;

@@ -22,6 +22,7 @@ use super::cell_moments::{CellMoments, MOMENTS, expansion};
 use super::order::Order;
 use super::outer::{Node, Outer, Tail};
 use super::shift::Shift;
+use super::three::{self, Three};
 use crate::sharp::sharp;
 use reticent_numerics::incomplete_gamma_inverse::gamma_q_inverse;
 use reticent_numerics::rounding::{add_up, mul_up};
@@ -39,8 +40,13 @@ const ACCEPTABLE: f64 = 1e-4;
 /// The most pieces of a cubature over the noise of one and of two coordinates.
 const MOST_PIECES: [usize; 2] = [2000, 4000];
 
-/// The numbers of cells that the second coordinate gets.
-const GRIDS: [f64; 5] = [32.0, 64.0, 128.0, 256.0, 512.0];
+/// The relative width at which the other methods are not worth their time.
+const SHARP: f64 = 1e-9;
+
+/// The numbers of cells that the second coordinate gets, before and after three coordinates are treated by their own method.
+const FIRST_GRIDS: [f64; 2] = [32.0, 64.0];
+
+const LAST_GRIDS: [f64; 3] = [128.0, 256.0, 512.0];
 
 /// Which losses are added up.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -94,14 +100,51 @@ pub(crate) fn delta(
             return best;
         }
     }
-    for cells in GRIDS {
+    let grid = |cells: f64, best: Bounds| {
         let finer = on_grid(&first, &others, epsilon, losses, reach, outside, cells, alone);
-        best = best.intersect(finer.unwrap_or(best));
+        best.intersect(finer.unwrap_or(best))
+    };
+    for cells in FIRST_GRIDS {
+        best = grid(cells, best);
+        if enough(best) {
+            return best;
+        }
+    }
+    if let Some(shifts) = three_smooth(&first, &others) {
+        let outside = mul_up(outside, 3.0);
+        let three = Three { shifts: &shifts, losses, epsilon, reach, outside, fineness: three::FINE, known: best };
+        best = three.integrate(&enough);
+        if best.relative_width() <= SHARP || enough(best) {
+            return best;
+        }
+    }
+    for cells in LAST_GRIDS {
+        best = grid(cells, best);
         if enough(best) {
             return best;
         }
     }
     if others.len() > 1 && best.relative_width() > ACCEPTABLE { cubature(best) } else { best }
+}
+
+/// A sketch of the delta of three coordinates, which proves nothing: see [`three`].
+pub(crate) fn sketch(order: Order, sensitivities: &[f64], scale: f64, epsilon: f64, losses: Losses) -> Option<f64> {
+    let shift = |sensitivity: f64| Shift { order, sensitivity, scale };
+    let others: Vec<Shift> = sensitivities[1..].iter().map(|&d| shift(d)).collect();
+    let shifts = three_smooth(&shift(sensitivities[0]), &others)?;
+    let reach = order.root_above(36.0);
+    let known = Bounds::new(0.0, 1.0);
+    let three = Three { shifts: &shifts, losses, epsilon, reach, outside: 0.0, fineness: three::ROUGHLY, known };
+    let value = three.integrate(&|_| true).estimate();
+    (value > 0.0 && value < 1.0).then_some(value)
+}
+
+/// Three coordinates whose order is 2 or more: below, the density has a cusp at zero that Taylor series do not get past.
+fn three_smooth(first: &Shift, others: &[Shift]) -> Option<[Shift; 3]> {
+    match *others {
+        [second, third] if first.order.get() >= 2.0 => Some([*first, second, third]),
+        _ => None,
+    }
 }
 
 #[expect(clippy::too_many_arguments, reason = "one private step of `delta`, which names them all")]

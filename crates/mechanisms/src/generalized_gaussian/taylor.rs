@@ -50,7 +50,7 @@ fn count(k: usize) -> Bounds {
 }
 
 /// `e^-s` at zero, times a factor.
-fn falling_exponential(factor: Bounds, length: usize) -> Vec<Bounds> {
+pub(super) fn falling_exponential(factor: Bounds, length: usize) -> Vec<Bounds> {
     let mut terms = vec![factor; length];
     for k in 1..length {
         terms[k] = -terms[k - 1] / count(k);
