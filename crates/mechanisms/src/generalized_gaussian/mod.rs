@@ -24,6 +24,7 @@ pub(crate) use calibration::most_for_pure;
 pub(crate) use error::usefulness;
 pub(crate) use release::{AddNoise, lattice_for};
 pub(crate) use shift::Shift;
+pub(crate) use taylor::loss_coefficients;
 
 use crate::{
     Certificate, Delta, Distance, Epsilon, Errors, Guarantee, Mechanism, MechanismError, Notion, Releaser, Scale,

@@ -239,3 +239,49 @@ fn expectations(exact: &[Bounds], range: &[Bounds], piece: &Piece) -> [Bounds; L
         sum.intersect(plain)
     })
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::generalized_gaussian::order::Order;
+    use crate::generalized_gaussian::outer::Outer;
+    use crate::generalized_gaussian::several;
+
+    /// The series at a place, summed some way off, against the cubature for two coordinates there.
+    #[test]
+    fn the_series_is_the_delta_of_two_coordinates() {
+        let cases = [
+            (3.0, [1.0, 0.6], 3.0, 1.0),
+            (4.0, [1.0, 0.9], 4.0, 0.5),
+            (4.0, [1.0, 0.9], 4.0, 0.005),
+            (5.0, [1.0, 0.2], 2.0, 2.0),
+        ];
+        for (order, sensitivities, scale, epsilon) in cases {
+            let order = Order::new(order).expect("valid");
+            let shifts = sensitivities.map(|sensitivity| Shift { order, sensitivity, scale });
+            let reach = order.root_above(45.0);
+            for losses in [Losses::Both, Losses::Magnitudes] {
+                let coordinate = |shift| Coordinate {
+                    shift,
+                    delta: Expansions::new(Outer { shift, losses }, 12.0),
+                    noise: NoiseTree::new(shift, losses, reach, &[], 1e-20),
+                };
+                let (first, second) = (coordinate(&shifts[0]), coordinate(&shifts[1]));
+                let least = if losses == Losses::Both { 0.0 } else { first.delta.turn() + second.delta.turn() };
+                let place = least + epsilon;
+                let step = epsilon / 64.0;
+                let pair = Pair { first, second, losses, reach, fineness: 12.0, negligible: 1e-20 };
+                let series = pair.series(Bounds::exact(place), Bounds::new(place - step, place + step), 1e-18);
+                for s in [-step, 0.0, step] {
+                    let powers = (0..LAST as u32).map(|k| Bounds::exact(s).powi(k));
+                    let last = series.range[LAST] * Bounds::exact(s).powi(LAST as u32);
+                    let sum = series.exact.iter().zip(powers).fold(last, |sum, (&c, power)| sum + c * power);
+                    let plain = several::delta(order, &sensitivities, scale, place - s, losses, &|_| false);
+                    let context = format!("{order:?} {losses:?} {epsilon} {s}: {sum:?} {plain:?}");
+                    assert!((sum.estimate() / plain.estimate() - 1.0).abs() < 3e-12, "{context}");
+                    assert!(sum.width() < 1e-11 * plain.upper(), "{context}");
+                }
+            }
+        }
+    }
+}

@@ -31,6 +31,9 @@ use reticent_numerics::{Bounds, sum_bounds};
 /// More coordinates than this are refused: the grid would grow too long.
 pub(super) const MOST_COORDINATES: usize = 12;
 
+/// The least order at which three coordinates are sharp.
+pub(super) const SMOOTH_FROM: f64 = 2.0;
+
 /// The relative width at which nothing is refined further.
 const NARROW: f64 = 5e-13;
 
@@ -142,7 +145,7 @@ pub(crate) fn sketch(order: Order, sensitivities: &[f64], scale: f64, epsilon: f
 /// Three coordinates whose order is 2 or more: below, the density has a cusp at zero that Taylor series do not get past.
 fn three_smooth(first: &Shift, others: &[Shift]) -> Option<[Shift; 3]> {
     match *others {
-        [second, third] if first.order.get() >= 2.0 => Some([*first, second, third]),
+        [second, third] if first.order.get() >= SMOOTH_FROM => Some([*first, second, third]),
         _ => None,
     }
 }

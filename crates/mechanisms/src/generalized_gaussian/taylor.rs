@@ -124,7 +124,7 @@ pub(super) fn density_coefficients(order: Order, x: Bounds, last: usize) -> Vec<
 }
 
 /// The coefficients of the loss `L(x) = |x + u|^p - |x|^p` on `X`, up to `last`.
-pub(super) fn loss_coefficients(shift: &Shift, x: Bounds, last: usize) -> Vec<Bounds> {
+pub(crate) fn loss_coefficients(shift: &Shift, x: Bounds, last: usize) -> Vec<Bounds> {
     let u = shift.ratio(&Bounds::ONE);
     let order = shift.order;
     let even = is_even(order);

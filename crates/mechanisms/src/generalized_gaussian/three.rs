@@ -186,3 +186,43 @@ impl Work<'_> {
         (Bounds::ONE - within(first, second) * within(second, first)).lower().max(0.0)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::generalized_gaussian::order::Order;
+
+    fn three(order: f64, sensitivities: [f64; 3], scale: f64, epsilon: f64, losses: Losses) -> Bounds {
+        let order = Order::new(order).expect("valid");
+        let shifts = sensitivities.map(|sensitivity| Shift { order, sensitivity, scale });
+        let reach = order.root_above(45.0);
+        let outside = 6.0 * sharp(&Tail { order, x: reach }).upper();
+        let known = Bounds::new(1e-9, 1.0);
+        Three { shifts: &shifts, losses, epsilon, reach, outside, fineness: FINE, known }.integrate(&|_| false)
+    }
+
+    /// At order 2 a box is its diagonal, for which there is a formula.
+    #[test]
+    fn at_order_two_three_coordinates_are_one() {
+        for (sensitivities, scale, epsilon) in [([2.0, 2.0, 1.0], 4.0, 0.3), ([2.0, 2.0, 1.0], 9.0, 1.5)] {
+            let order = Order::new(2.0).expect("valid");
+            let one = Shift { order, sensitivity: 3.0, scale }.delta(epsilon);
+            let found = three(2.0, sensitivities, scale, epsilon, Losses::Both);
+            assert!(found.intersect(one).is_finite() && found.relative_width() < 2e-12, "{found:?} {one:?}");
+        }
+    }
+
+    /// By a nested Gauss-Legendre rule in plain `f64`, graded towards the kink, which has nothing in common with the series here but the formula of Proposition 8.
+    #[test]
+    fn a_plain_rule_agrees() {
+        for (scale, epsilon, plain) in
+            [(38.03156623521231, 0.1, 0.09999999999986015), (3.299331277217219, 1.0, 0.2499999999997803)]
+        {
+            let found = three(6.0, [1.0, 0.1, 0.05], scale, epsilon, Losses::Magnitudes);
+            assert!(
+                (found.estimate() / plain - 1.0).abs() < 5e-12 && found.relative_width() < 2e-12,
+                "{found:?} {plain}"
+            );
+        }
+    }
+}
