@@ -52,8 +52,8 @@ impl Ball {
 /// An enclosure of `sum_{n <= last} C(n + k, k) a_(n+k) b_n`.
 ///
 /// # Rounding
-/// As in [`super::inner_product`]: with `N` terms of three factors each the midpoints' sum is wrong by at most `(N + 2) 2^-53 / (1 - ...)` times the sum of their magnitudes, and a tiny number for each product that
-/// underflows; the sums of magnitudes are right to a relative `2^-45`, for which they are enlarged by `2^-40`.
+/// As in [`super::inner_product`]: with `N` terms of three factors each the midpoints' sum is wrong by at most `(N + 2) 2^-53 / (1 - ...)` times the sum of their magnitudes. A product that underflows is wrong by a tiny number, which for
+/// the first of the two products is then multiplied by `a`: the least normal number is added to the radius of `b`, and to the sum for each term. The sums of magnitudes are right to a relative `2^-45`, for which they are enlarged by `2^-40`.
 pub(super) fn moved(k: usize, a: &[Ball], b: &[Ball], last: usize) -> Bounds {
     let weights = &BINOMIALS[k][..=last];
     let (a, b) = (&a[k..=k + last], &b[..=last]);
@@ -63,10 +63,41 @@ pub(super) fn moved(k: usize, a: &[Ball], b: &[Ball], last: usize) -> Bounds {
         let product = scaled * a.middle;
         middle += product;
         size += product.abs();
-        radius += weight * (a.middle.abs() * b.radius + a.radius * (b.middle.abs() + b.radius));
+        radius += weight * (a.middle.abs() * (b.radius + f64::MIN_POSITIVE) + a.radius * (b.middle.abs() + b.radius));
     }
     let count = (last + 5) as f64;
-    let error: f64 =
-        (radius + size * (count * 2f64.powi(-53))) * (1.0 + 2f64.powi(-40)) + count * f64::MIN_POSITIVE * 2f64.powi(40);
+    let error: f64 = (radius + size * (count * 2f64.powi(-53))) * (1.0 + 2f64.powi(-40)) + count * f64::MIN_POSITIVE;
     if error.is_finite() { Bounds::new(sub_down(middle, error), add_up(middle, error)) } else { Bounds::WHOLE_LINE }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use reticent_numerics::Enclosure;
+
+    /// `1/(1 - x)` at 1/8 has the coefficients `(8/7)^(k+1)`; its series at zero are ones.
+    #[test]
+    fn a_series_is_moved() {
+        let step = Bounds::exact(0.125);
+        let powers: Vec<Ball> = (0..=KEPT as u32).map(|n| Ball::new(step.powi(n))).collect();
+        let mut ones = vec![Ball::new(Bounds::ONE); KEPT + 1];
+        // The remainder: the last coefficient between the two places.
+        let ratio = Bounds::exact(8.0) / Bounds::exact(7.0);
+        ones[KEPT] = Ball::new(Bounds::ONE.hull(ratio.powi(KEPT as u32 + 1)));
+        for k in 0..6 {
+            let (found, exact) = (moved(k, &ones, &powers, KEPT - k), ratio.powi(k as u32 + 1));
+            assert!(found.intersect(exact).is_finite() && found.width() < 1e-7, "{k}: {found:?} {exact:?}");
+        }
+        assert_eq!(choose(6, 2), Bounds::exact(15.0));
+    }
+
+    #[test]
+    fn what_underflows_or_is_unknown_is_covered() {
+        // 1e300 times what is too small for a f64.
+        let (large, tiny) = (Ball::new(Bounds::exact(1e300)), Ball::new(Bounds::new(0.0, f64::from_bits(1))));
+        let product = moved(0, &[large], &[tiny], 0);
+        assert!(product.lower() <= 0.0 && product.upper() >= 4.9e-24, "{product:?}");
+        let unknown = Ball::new(Bounds::WHOLE_LINE);
+        assert!(!unknown.is_finite() && moved(0, &[unknown], &[large], 0) == Bounds::WHOLE_LINE);
+    }
 }

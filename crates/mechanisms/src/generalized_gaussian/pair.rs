@@ -67,7 +67,7 @@ impl Series {
         Series {
             exact: mirror(&self.exact, place),
             range: mirror(&self.range, around),
-            left_out: self.left_out,
+            left_out: mul_up(self.left_out, around.exp().upper().max(1.0)),
             negligible: self.negligible,
         }
     }

@@ -9,13 +9,16 @@
 //! # Method
 //! Two coordinates: adaptive cubature over the noise of the second ([`Cubature`]); should that fail, as for more.
 //!
+//! Three at orders from 2 on: where a coarse grid does not do, an integral over the noise of the third of the Taylor series of the other two ([`Three`]).
+//!
 //! More: the distribution of `L_2 + ... + L_r` is kept as moments on the cells of a grid ([`CellMoments`]), and `phi` as its Taylor coefficients at the centre of each cell and over all of it. The sum over the cells of
 //! `sum_{k<m} phi_k E[(L - c)^k] + phi_m E[(L - c)^m]` encloses the expectation. What lies beyond the grid is bounded by its mass, which is chosen `10^-13` of the result. The grid is refined until the bounds are narrow, or the
 //! finest grid is reached; three coordinates then continue with a cubature.
 //!
 //! # Direction of error
-//! Outward. Two coordinates are known to a relative `1e-12` at orders up to 6. With more, that is so where the first coordinate dominates, or the order is 2. Where the others are likely to take all of epsilon by
-//! themselves (similar sensitivities, high orders, a large delta), `phi` varies within a loss of about `u^p`, and for Proposition 8 has a kink, which neither method resolves in several dimensions: `1e-9` to `1e-3`.
+//! Outward. Two coordinates are known to a relative `1e-12` at orders up to 6, and three at whole orders from 2 to 5 (`1e-11` at order 6 where the sensitivities are similar). With more than three, or three at an order below 2, that is so
+//! where the first coordinate dominates. Where the others are likely to take all of epsilon by themselves (similar sensitivities, high orders, a large delta), `phi` varies within a loss of about `u^p`, and for Proposition 8 has a kink,
+//! which a grid does not resolve: `1e-9` to `1e-2`. The approximate notion at order 2 has a formula for any number, see [`super::calibration`].
 
 use super::adaptive::Cubature;
 use super::cell_moments::{CellMoments, MOMENTS, expansion};
