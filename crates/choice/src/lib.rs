@@ -2,3 +2,17 @@
 //!
 //! What it is: for what is released, a budget and a measure of error, a ranking of every mechanism, and the least error that any could reach. What it never
 //! does: see data, or call an estimate a limit.
+
+mod error;
+mod error_law;
+mod excess;
+mod integer_law;
+mod piecewise_loss;
+mod staircase_limit;
+
+pub use error::ChoiceError;
+pub use error_law::{Additive, ErrorLaw, Integrated, WorstAnswer};
+pub use excess::Excess;
+pub use integer_law::{Discrete, Rounded};
+pub use piecewise_loss::PiecewiseLoss;
+pub use staircase_limit::{StaircaseLimit, least_entropy, least_exceedance, least_loss, least_quantile};

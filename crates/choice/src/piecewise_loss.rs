@@ -1,0 +1,148 @@
+//! Losses that are put together from hinges: what an error of a given size costs.
+
+use crate::error::{ChoiceError, require};
+use crate::error_law::ErrorLaw;
+use reticent_numerics::{Bounds, Enclosure, Wide};
+
+/// The most points that a table of losses has.
+const LARGEST_TABLE: usize = 10_000;
+
+/// A loss of `|error|`: `l(t) = c + q t^2 + sum_i s_i (t - t_i)_+`, continuous and not decreasing.
+///
+/// Its expectation is linear in a few figures of a law: `E l(|X|) = c + q E X^2 + sum_i s_i E(|X| - t_i)_+`. The mean absolute error is one hinge at
+/// zero, the mean square error is `q = 1`, and every table with straight lines between its points is a sum of hinges.
+#[derive(Clone, Debug, PartialEq)]
+pub struct PiecewiseLoss {
+    constant: f64,
+    quadratic: f64,
+    /// Where the slope changes, and by how much, from left to right.
+    hinges: Vec<(f64, Wide)>,
+}
+
+impl PiecewiseLoss {
+    /// `t`.
+    pub fn absolute() -> Self {
+        PiecewiseLoss { constant: 0.0, quadratic: 0.0, hinges: vec![(0.0, Wide::ONE)] }
+    }
+
+    /// `t^2`.
+    pub fn square() -> Self {
+        PiecewiseLoss { constant: 0.0, quadratic: 1.0, hinges: Vec::new() }
+    }
+
+    /// A table of `(|error|, loss)` with straight lines between its points. Before the first point the loss is that of the first point; beyond the last
+    /// one it goes on as steeply as it arrived.
+    ///
+    /// # Errors
+    /// If there are fewer than two points or more than 10000, an error is negative, not finite or not above the one before, or a loss is negative, not
+    /// finite or below the one before, or if all losses are equal.
+    pub fn table(points: &[(f64, f64)]) -> Result<Self, ChoiceError> {
+        let count = points.len() as f64;
+        require((2..=LARGEST_TABLE).contains(&points.len()), "points of the loss", count, "from 2 to 10000 of them")?;
+        for &(error, loss) in points {
+            require((0.0..=1e100).contains(&error), "|error| of the loss", error, "a number from 0 to 1e100")?;
+            require((0.0..=1e100).contains(&loss), "loss", loss, "a number from 0 to 1e100")?;
+        }
+        let mut hinges = Vec::with_capacity(points.len());
+        let mut before = Wide::ZERO;
+        for pair in points.windows(2) {
+            let ((from, low), (to, high)) = (pair[0], pair[1]);
+            require(to > from, "|error| of the loss", to, "above the one before it")?;
+            require(high >= low, "loss", high, "at least the one before it: an error that grows cannot cost less")?;
+            let slope = (Wide::from(high) - Wide::from(low)) / (Wide::from(to) - Wide::from(from));
+            hinges.push((from, slope - before));
+            before = slope;
+        }
+        let (first, last) = (points[0].1, points[points.len() - 1].1);
+        if first == last {
+            return Err(ChoiceError::Meaningless(
+                "all losses are equal: a loss that does not grow with the error prefers no noise to another".into(),
+            ));
+        }
+        Ok(PiecewiseLoss { constant: first, quadratic: 0.0, hinges })
+    }
+
+    /// `c`.
+    pub(crate) fn constant(&self) -> f64 {
+        self.constant
+    }
+
+    /// `q`.
+    pub(crate) fn quadratic(&self) -> f64 {
+        self.quadratic
+    }
+
+    /// `(t_i, s_i)`.
+    pub(crate) fn hinges(&self) -> &[(f64, Wide)] {
+        &self.hinges
+    }
+
+    /// `l(t)`, for `t >= 0`.
+    pub fn at(&self, t: f64) -> Bounds {
+        let x = Wide::from(t);
+        let start = Wide::from(self.constant) + Wide::from(self.quadratic) * x * x;
+        let hinges = self.hinges.iter().take_while(|(knot, _)| *knot < t);
+        hinges.fold(start, |sum, (knot, change)| sum + *change * (x - Wide::from(*knot))).bounds()
+    }
+
+    /// `E l(|error|)`.
+    pub fn expected(&self, law: &dyn ErrorLaw) -> Bounds {
+        let mut sum = Bounds::exact(self.constant);
+        if self.quadratic > 0.0 {
+            sum = sum + Bounds::exact(self.quadratic) * law.mean_square();
+        }
+        for (knot, change) in &self.hinges {
+            sum = sum + change.bounds() * law.excess(*knot);
+        }
+        Bounds::new(sum.lower().max(self.constant), sum.upper())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::error_law::Additive;
+    use reticent_mechanisms::{Epsilon, Laplace, Mechanism, Neighbours, Sensitivity};
+
+    fn laplace() -> Additive<reticent_noise::Laplace> {
+        let one = Sensitivity::scalar(1.0, Neighbours::AddRemove).expect("valid");
+        let mechanism = Laplace::calibrate(&one, Epsilon::new(0.5).expect("valid")).expect("valid");
+        Additive::new(reticent_noise::Laplace, mechanism.scale(), &mechanism.errors().expect("additive"))
+    }
+
+    #[test]
+    fn the_named_losses_are_the_moments() {
+        let law = laplace();
+        assert!(PiecewiseLoss::absolute().expected(&law).contains(2.0));
+        assert!(PiecewiseLoss::square().expected(&law).contains(8.0));
+    }
+
+    #[test]
+    fn a_table_is_a_sum_of_hinges() {
+        // Free up to 1, then 2 a unit up to 3, then flat.
+        let loss = PiecewiseLoss::table(&[(1.0, 0.5), (3.0, 4.5), (4.0, 4.5)]).expect("valid");
+        for (t, value) in [(0.0, 0.5), (1.0, 0.5), (2.0, 2.5), (3.0, 4.5), (9.0, 4.5)] {
+            assert!(loss.at(t).contains(value) && loss.at(t).width() < 1e-14, "{t}: {:?}", loss.at(t));
+        }
+        // 1/2 + 2 (E(|X| - 1)_+ - E(|X| - 3)_+), E(|X| - t)_+ = 2 e^(-t/2).
+        let expected = 0.5 + 4.0 * ((-0.5f64).exp() - (-1.5f64).exp());
+        let found = loss.expected(&laplace());
+        assert!((found.estimate() / expected - 1.0).abs() < 1e-14 && found.relative_width() < 1e-14, "{found:?}");
+    }
+
+    #[test]
+    fn tables_that_are_no_losses_are_refused_by_name() {
+        for (points, why) in [
+            (vec![(0.0, 1.0)], "from 2 to"),
+            (vec![(0.0, 1.0), (0.0, 2.0)], "above the one before"),
+            (vec![(0.0, 1.0), (1.0, 0.5)], "cannot cost less"),
+            (vec![(0.0, 1.0), (1.0, 1.0)], "all losses are equal"),
+            (vec![(-1.0, 1.0), (1.0, 2.0)], "from 0 to 1e100"),
+            (vec![(0.0, f64::NAN), (1.0, 2.0)], "from 0 to 1e100"),
+            (vec![(0.0, 0.0), (f64::INFINITY, 2.0)], "from 0 to 1e100"),
+        ] {
+            let refused = PiecewiseLoss::table(&points).map_err(|error| error.to_string());
+            assert!(refused.as_ref().is_err_and(|message| message.contains(why)), "{points:?}: {refused:?}");
+        }
+    }
+}
