@@ -7,12 +7,15 @@ mod error;
 mod error_law;
 mod excess;
 mod integer_law;
+mod integer_limit;
 mod piecewise_loss;
+pub mod random_scale;
 mod staircase_limit;
 
 pub use error::ChoiceError;
 pub use error_law::{Additive, ErrorLaw, Integrated, WorstAnswer};
 pub use excess::Excess;
 pub use integer_law::{Discrete, Rounded};
+pub use integer_limit::{least_integer_exceedance, least_integer_loss, least_integer_quantile};
 pub use piecewise_loss::PiecewiseLoss;
 pub use staircase_limit::{StaircaseLimit, least_entropy, least_exceedance, least_loss, least_quantile};

@@ -101,7 +101,7 @@ pub fn least_entropy(epsilon: f64, sensitivity: f64) -> StaircaseLimit {
 
 /// The least expected loss.
 pub fn least_loss(epsilon: f64, sensitivity: f64, loss: &PiecewiseLoss) -> StaircaseLimit {
-    let programme = Programme { epsilon, sensitivity, loss };
+    let programme = Programme::new(epsilon, sensitivity, loss);
     let whole = programme.integral(Wide::ONE);
     let passes = |g: f64| programme.slope(Wide::from(g), whole).bounds().estimate() >= 0.0;
     let (mut low, mut high) = (0.0f64, 1.0f64);
@@ -126,16 +126,22 @@ pub fn least_loss(epsilon: f64, sensitivity: f64, loss: &PiecewiseLoss) -> Stair
     StaircaseLimit { gamma, least: Bounds::new(proved.min(costs[0].min(costs[1])), costs[0].min(costs[1])) }
 }
 
-struct Programme<'a> {
+/// `m`, `A` and the expected loss of a staircase.
+pub(crate) struct Programme<'a> {
     epsilon: f64,
     sensitivity: f64,
     loss: &'a PiecewiseLoss,
 }
 
-impl Programme<'_> {
+impl<'a> Programme<'a> {
+    /// The programme for a loss, in the units of the sensitivity.
+    pub(crate) fn new(epsilon: f64, sensitivity: f64, loss: &'a PiecewiseLoss) -> Self {
+        Programme { epsilon, sensitivity, loss }
+    }
+
     /// `m(u)`. A hinge at `(k + phi) D` adds `D b^k [(u - phi)_+ + (u - phi) b/(1 - b) + b/(1 - b)^2]`, the square
     /// `D^2 [u^2/(1 - b) + 2 u b/(1 - b)^2 + b (1 + b)/(1 - b)^3]`, the constant `1/(1 - b)`.
-    fn at(&self, u: Wide) -> Wide {
+    pub(crate) fn at(&self, u: Wide) -> Wide {
         let (b, rest) = decay(self.epsilon);
         let unit = Wide::from(self.sensitivity);
         let mut sum = Wide::from(self.loss.constant()) / rest;
@@ -182,8 +188,13 @@ impl Programme<'_> {
 
     /// `C(g)`.
     fn cost(&self, g: Wide, whole: Wide) -> Bounds {
+        self.quotient(self.integral(g), g, whole)
+    }
+
+    /// `C(g)` from `A(g)` and `B`.
+    pub(crate) fn quotient(&self, integral: Wide, g: Wide, whole: Wide) -> Bounds {
         let (b, rest) = decay(self.epsilon);
-        (rest * (rest * self.integral(g) + b * whole) / (rest * g + b)).bounds()
+        (rest * (rest * integral + b * whole) / (rest * g + b)).bounds()
     }
 
     /// What no staircase is below, by the tangent at `h`.
