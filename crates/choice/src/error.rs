@@ -28,11 +28,6 @@ pub enum ChoiceError {
 }
 
 /// The number, if it is what is accepted.
-pub(crate) fn require(
-    holds: bool,
-    name: &'static str,
-    value: f64,
-    accepted: &'static str,
-) -> Result<f64, ChoiceError> {
+pub(crate) fn require(holds: bool, name: &'static str, value: f64, accepted: &'static str) -> Result<f64, ChoiceError> {
     if holds { Ok(value) } else { Err(ChoiceError::Parameter { name, value, accepted }) }
 }

@@ -46,7 +46,11 @@ pub struct Additive<N> {
 impl<N: Noise> Additive<N> {
     /// The law of `scale X`. The moments come from the mechanism that adds it.
     pub fn new(noise: N, scale: f64, errors: &Errors) -> Self {
-        let (mean_square, entropy) = (errors.root_mean_square.square(), errors.entropy);
+        Self::with_moments(noise, scale, errors.root_mean_square.square(), errors.entropy)
+    }
+
+    /// The law of `scale X`, with its mean square and its entropy; the whole line stands for one that is not needed.
+    pub fn with_moments(noise: N, scale: f64, mean_square: Bounds, entropy: Bounds) -> Self {
         Additive { noise, scale, mean_square, entropy }
     }
 }
@@ -109,13 +113,8 @@ impl<M: Mechanism> ErrorLaw for WorstAnswer<M> {
         }
         let options = Options { relative_tolerance: 1e-6, pieces: 4000, ..Options::default() };
         let falling = reticent_numerics::root::Direction::Decreasing;
-        let integral = reticent_numerics::quadrature::integrate_monotone(
-            |t| self.exceedance(t),
-            falling,
-            t,
-            self.range,
-            &options,
-        );
+        let integral =
+            reticent_numerics::quadrature::integrate_monotone(|t| self.exceedance(t), falling, t, self.range, &options);
         Bounds::new(0.0, integral.upper())
     }
 

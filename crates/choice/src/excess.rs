@@ -63,9 +63,7 @@ impl Excess for Staircase {
             // The integral of the lower half's line from v to 1, and of the upper half's from v to gamma.
             let low = |v: Wide| b * (Wide::ONE - v) + half(twice_peak * b * (Wide::ONE - v) * (Wide::ONE - v));
             let rest = gamma - v;
-            let high = |v: Wide| {
-                rest - half(twice_peak * rest * (gamma + v)) + low(gamma)
-            };
+            let high = |v: Wide| rest - half(twice_peak * rest * (gamma + v)) + low(gamma);
             let within = match v.compare(&gamma) {
                 Some(std::cmp::Ordering::Less) => high(v),
                 Some(_) => low(v),
@@ -129,9 +127,9 @@ impl Integrand for PartOfUniform {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use reticent_numerics::quadrature::integrate_convex;
     use reticent_noise::error::exceedance;
     use reticent_noise::random_scale::{GammaScale, TwoPointScale, UniformScale};
+    use reticent_numerics::quadrature::integrate_convex;
 
     /// The definition, by quadrature of the convex tail up to where nothing is left.
     fn by_definition(noise: &impl Noise, x: f64, far: f64) -> Bounds {

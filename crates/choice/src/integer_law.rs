@@ -7,7 +7,7 @@ use reticent_numerics::{Bounds, Enclosure};
 use std::fmt::Debug;
 
 /// The terms that are added one by one; beyond them a sum is bounded by an integral.
-const TERMS: u32 = 100_000;
+const TERMS: u32 = 20_000;
 
 /// Noise on the integers.
 #[derive(Debug)]

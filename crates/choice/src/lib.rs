@@ -3,6 +3,7 @@
 //! What it is: for what is released, a budget and a measure of error, a ranking of every mechanism, and the least error that any could reach. What it never
 //! does: see data, or call an estimate a limit.
 
+mod candidates;
 mod error;
 mod error_law;
 mod excess;
@@ -12,8 +13,12 @@ mod maximum;
 mod metric;
 mod piecewise_loss;
 pub mod random_scale;
+mod ranking;
+mod request;
+mod search;
 mod staircase_limit;
 
+pub use candidates::{Candidate, Refusal};
 pub use error::ChoiceError;
 pub use error_law::{Additive, ErrorLaw, Integrated, WorstAnswer};
 pub use excess::Excess;
@@ -21,4 +26,6 @@ pub use integer_law::{Discrete, Rounded};
 pub use integer_limit::{least_integer_exceedance, least_integer_loss, least_integer_quantile};
 pub use metric::Metric;
 pub use piecewise_loss::PiecewiseLoss;
+pub use ranking::{Ranking, choose, limit};
+pub use request::{Budget, LARGEST_DIMENSION, Query, Request};
 pub use staircase_limit::{StaircaseLimit, least_entropy, least_exceedance, least_loss, least_quantile};

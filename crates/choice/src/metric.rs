@@ -37,7 +37,9 @@ impl Metric {
     /// If a distance is not above 0 and at most 1e100, or a probability not from 1e-12 to 1 - 1e-12.
     pub fn checked(self) -> Result<Self, ChoiceError> {
         match self {
-            Metric::Usefulness(t) => require(t > 0.0 && t <= 1e100, "usefulness", t, "a number above 0 and at most 1e100"),
+            Metric::Usefulness(t) => {
+                require(t > 0.0 && t <= 1e100, "usefulness", t, "a number above 0 and at most 1e100")
+            }
             Metric::Quantile(q) | Metric::MaximumQuantile(q) => {
                 require((1e-12..=1.0 - 1e-12).contains(&q), "quantile", q, "a probability strictly between 0 and 1")
             }

@@ -149,9 +149,10 @@ impl<'a> Programme<'a> {
         let square = u * u / rest + (u * b / (rest * rest)).times_power_of_two(1) + b * (Wide::ONE + b) / rest.powi(3);
         sum = sum + quadratic * unit * unit * square;
         for (knot, change) in self.loss.hinges() {
-            sum = sum + *change * unit * self.of_hinge(*knot, |phi| {
-                (u - phi).max(Wide::ZERO) + (u - phi) * b / rest + b / (rest * rest)
-            });
+            sum = sum
+                + *change
+                    * unit
+                    * self.of_hinge(*knot, |phi| (u - phi).max(Wide::ZERO) + (u - phi) * b / rest + b / (rest * rest));
         }
         sum
     }
@@ -166,10 +167,13 @@ impl<'a> Programme<'a> {
         let square = cube + g * g * b / (rest * rest) + g * b * (Wide::ONE + b) / rest.powi(3);
         let mut sum = Wide::from(self.loss.constant()) * g / rest + quadratic * unit * unit * square;
         for (knot, change) in self.loss.hinges() {
-            sum = sum + *change * unit * self.of_hinge(*knot, |phi| {
-                let above = (g - phi).max(Wide::ZERO);
-                half(above * above) + (half(g * g) - phi * g) * b / rest + g * b / (rest * rest)
-            });
+            sum = sum
+                + *change
+                    * unit
+                    * self.of_hinge(*knot, |phi| {
+                        let above = (g - phi).max(Wide::ZERO);
+                        half(above * above) + (half(g * g) - phi * g) * b / rest + g * b / (rest * rest)
+                    });
         }
         sum
     }

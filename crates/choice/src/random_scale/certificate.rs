@@ -1,30 +1,36 @@
 //! A lower bound of a Lagrangian over the whole half line, by interval arithmetic.
 
 use super::programme::Problem;
-use reticent_numerics::{Bounds, Jet};
+use reticent_numerics::{Bounds, Enclosure, Jet, Wide};
 
-/// How far below the error of a solution the proof may stay, relative to it.
-const SLACK: f64 = 1e-10;
+/// How far below the error of a solution the proof may stay, relative to it: the multiplier is an `f64`, and where the error is a small difference of large
+/// terms its last bit is more than the least of these.
+const SLACKS: [f64; 4] = [1e-10, 1e-8, 1e-6, 1e-3];
 /// The most pieces of the half line that are looked at.
-const PIECES: usize = 200_000;
+const PIECES: usize = 20_000;
 
-/// A number that `c(t) - lambda g(t)` is proved to be at least, for every `t > 0`. At best it is `target` less a ten thousand millionth; where that cannot be proved,
-/// zero, which every loss is at least.
+/// A number that `c(t) - lambda g(t)` is proved to be at least, for every `t > 0`. At best it is `target` less a relative 1e-10; where nothing near the target can be
+/// proved, zero, which every loss is at least.
 ///
 /// # Method
 /// Beyond some `t`, `-lambda g(t) = lambda t (e^-epsilon - e^(-t D))` alone is above the target, and grows from there on. Below, pieces are halved until one of two bounds is
 /// above it: `c` at the far end, where it is least, with `-lambda g` over the piece; or Taylor's formula around the middle `m` with the second derivative over the piece,
 /// `F(m) - |F'(m)| h + min(0, F''/2) h^2` for a piece of half width `h`, and `F(m) - F'(m)^2/(2 F'')` where `F''` is positive.
 pub fn proved_floor(problem: &Problem<'_>, multiplier: f64, target: f64) -> f64 {
-    let aim = target - SLACK * target.abs();
-    if !(multiplier > 0.0 && aim.is_finite() && aim > 0.0) {
+    if !(multiplier > 0.0 && target.is_finite() && target > 0.0) {
         return 0.0;
     }
+    let aims = SLACKS.map(|slack| target * (1.0 - slack));
+    aims.into_iter().find(|&aim| is_proved(problem, multiplier, aim)).unwrap_or(0.0)
+}
+
+/// Whether the Lagrangian is proved to be at least `aim` everywhere.
+fn is_proved(problem: &Problem<'_>, multiplier: f64, aim: f64) -> bool {
     let middle = problem.epsilon / problem.sensitivity;
-    let Some(far) = far_end(problem, multiplier, aim, middle) else { return 0.0 };
+    let Some(far) = far_end(problem, multiplier, aim, middle) else { return false };
     let mut pieces = vec![(0.0, far)];
     for _ in 0..PIECES {
-        let Some((low, high)) = pieces.pop() else { return aim };
+        let Some((low, high)) = pieces.pop() else { return true };
         if least_over(problem, multiplier, low, high) >= aim {
             continue;
         }
@@ -32,11 +38,11 @@ pub fn proved_floor(problem: &Problem<'_>, multiplier: f64, target: f64) -> f64 
         let cut = if low > 0.0 && high > 2.0 * low { (low * high).sqrt() } else { 0.5 * (low + high) };
         let cut = if low == 0.0 { high.min(1e3 * middle) * 1e-3 } else { cut };
         if cut <= low || cut >= high || high < 1e-290 {
-            return 0.0;
+            return false;
         }
         pieces.extend([(low, cut), (cut, high)]);
     }
-    0.0
+    false
 }
 
 /// A `t` at and beyond which `-lambda g` is above the aim.
@@ -65,10 +71,10 @@ fn least_over(problem: &Problem<'_>, multiplier: f64, low: f64, high: f64) -> f6
         return plain;
     }
     let center = 0.5 * (low + high);
-    let near = problem.lagrangian(multiplier, &Jet::variable(Bounds::exact(center), 1));
+    let near = problem.lagrangian(multiplier, &Jet::variable(Wide::from(center), 1));
     let over = problem.lagrangian(multiplier, &Jet::variable(piece, 2));
     let half = Bounds::new(0.0, (high - center).max(center - low).next_up());
-    let (value, slope, bend) = (near.coefficient(0), near.coefficient(1).abs(), over.coefficient(2));
+    let (value, slope, bend) = (near.coefficient(0).bounds(), near.coefficient(1).bounds().abs(), over.coefficient(2));
     let bent = Bounds::exact(bend.lower().min(0.0)) * half.square();
     let mut taylor = (value - slope * half + bent).lower();
     if bend.lower() > 0.0 {

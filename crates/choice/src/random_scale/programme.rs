@@ -230,10 +230,8 @@ mod tests {
 
     #[test]
     fn the_sensitivity_is_a_unit() {
-        let (one, four) = (
-            best_inverse_scale(&loss_named("l1"), 5.0, 1.0),
-            best_inverse_scale(&loss_named("l1"), 5.0, 4.0),
-        );
+        let (one, four) =
+            (best_inverse_scale(&loss_named("l1"), 5.0, 1.0), best_inverse_scale(&loss_named("l1"), 5.0, 4.0));
         assert!((four.cost.estimate() / one.cost.estimate() / 4.0 - 1.0).abs() < 1e-13);
         let (a, b) = (one.two_point.expect("a pair"), four.two_point.expect("a pair"));
         assert!((b.0 * 4.0 / a.0 - 1.0).abs() < 1e-6 && (b.2 / a.2 - 1.0).abs() < 1e-6);

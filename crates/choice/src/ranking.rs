@@ -1,0 +1,99 @@
+//! The ranking: every mechanism that serves a request, the best first, and how far the best is from the best there can be.
+
+use crate::candidates::{self, Candidate, Refusal};
+use crate::error::ChoiceError;
+use crate::request::Request;
+use reticent_mechanisms::{Guarantee, Notion};
+use reticent_numerics::Bounds;
+
+/// The answer to a request.
+#[derive(Debug)]
+pub struct Ranking {
+    /// Bounds on the least error that any noise-adding mechanism can have, where it is known.
+    pub limit: Option<Bounds>,
+    /// The mechanisms that serve the request, the best first. There is at least one.
+    pub candidates: Vec<Candidate>,
+    /// Those that do not, with the reason.
+    pub refusals: Vec<Refusal>,
+    request: Request,
+}
+
+/// Ranks every mechanism for a request. `reached` is called with the name of each step as it begins.
+///
+/// # Errors
+/// If no mechanism serves the request; the message lists why.
+pub fn choose(request: &Request, mut reached: impl FnMut(&'static str)) -> Result<Ranking, ChoiceError> {
+    let mut serving = Vec::new();
+    let mut refusals = Vec::new();
+    for outcome in candidates::all(request, &mut reached) {
+        match outcome {
+            Ok(candidate) => serving.push(candidate),
+            Err(refusal) => refusals.push(refusal),
+        }
+    }
+    // By what is certain; stable, so that of equals the simpler one, which was tried first, leads.
+    serving.sort_by(|a, b| a.error.upper().total_cmp(&b.error.upper()));
+    if serving.is_empty() {
+        let reasons: Vec<_> =
+            refusals.iter().map(|refusal| format!("{}: {}", refusal.mechanism, refusal.reason)).collect();
+        return Err(ChoiceError::NothingFits(reasons.join("; ")));
+    }
+    let limit = limit(request);
+    Ok(Ranking { limit, candidates: serving, refusals, request: request.clone() })
+}
+
+/// Bounds on the least error of any noise-adding mechanism, where they are known: for one number and a pure budget.
+pub fn limit(request: &Request) -> Option<Bounds> {
+    match request.budget.delta() {
+        None => candidates::pure_limit(request).map(|limit| limit.least),
+        Some(_) => None,
+    }
+}
+
+impl Ranking {
+    /// The best mechanism.
+    pub fn best(&self) -> &Candidate {
+        // The list is not empty: `choose` makes no other.
+        &self.candidates[0]
+    }
+
+    /// How many times the limit the error of a candidate is, at most: against the lower end of the limit.
+    pub fn ratio_to_limit(&self, candidate: &Candidate) -> Option<f64> {
+        let limit = self.limit?;
+        let ratio =
+            self.request.metric.ratio(Bounds::exact(candidate.error.upper()), Bounds::exact(limit.lower())).upper();
+        ratio.is_finite().then_some(ratio)
+    }
+
+    /// What all releases of a candidate keep together.
+    ///
+    /// Gaussian noise was calibrated for all of them; others for their share, and the shares add up to no more than the budget.
+    pub fn guarantee(&self, candidate: &Candidate) -> Guarantee {
+        let each = candidate.mechanism.released_guarantee();
+        let budget = &self.request.budget;
+        match (each.notion, budget.releases()) {
+            (_, 1) => each,
+            (Notion::Pure, _) => Guarantee { epsilon: budget.epsilon(), ..each },
+            (_, _) => Guarantee { epsilon: budget.epsilon(), delta: budget.delta().unwrap_or(0.0), ..each },
+        }
+    }
+
+    /// What was asked.
+    pub fn request(&self) -> &Request {
+        &self.request
+    }
+
+    /// Why the best is the best, in a sentence.
+    pub fn explanation(&self) -> String {
+        let best = self.best();
+        let lead = format!("{}: {}", best.mechanism.name(), best.why);
+        let distance = match self.ratio_to_limit(best) {
+            Some(ratio) if ratio <= 1.0 + 1e-9 => "; no noise that is added to the answer can do better".to_string(),
+            Some(ratio) => {
+                format!("; it is within {:.4}% of the least error of any added noise", 100.0 * (ratio - 1.0))
+            }
+            None => String::new(),
+        };
+        format!("{lead}{distance}.")
+    }
+}
