@@ -1,7 +1,7 @@
 //! By how much an error exceeds a threshold on average, in closed form where there is one.
 
 use reticent_noise::random_scale::InverseScale;
-use reticent_noise::{Gaussian, GeneralizedGaussian, Laplace, Noise, RandomScaleLaplace, Staircase};
+use reticent_noise::{Gaussian, GeneralizedGaussian, Laplace, Noise, RandomScaleLaplace, Staircase, TruncatedLaplace};
 use reticent_numerics::gamma::gamma;
 use reticent_numerics::incomplete_gamma::gamma_q;
 use reticent_numerics::normal::{normal_density, normal_sf};
@@ -19,6 +19,21 @@ pub trait Excess: Noise {
 impl Excess for Laplace {
     fn excess(&self, x: Bounds) -> Bounds {
         (-x).exp()
+    }
+}
+
+/// `[e^-x - e^-a (1 + a - x)]/(1 - e^-a)` up to the end `a`, and zero beyond.
+impl Excess for TruncatedLaplace {
+    fn excess(&self, x: Bounds) -> Bounds {
+        let (reach, x) = (Wide::from(self.reach()), Wide::from_bounds(x));
+        let end = (-reach).exp();
+        let rest = match x.compare(&reach) {
+            Some(std::cmp::Ordering::Greater) => return Bounds::ZERO,
+            _ => reach - x,
+        };
+        // e^-a (e^r - 1 - r) for a short rest r would cancel; a Wide has the digits to spare.
+        let inside = ((-x).exp() - end * (Wide::ONE + rest)) / -(-reach).exp_m1();
+        Bounds::new(inside.bounds().lower().max(0.0), inside.bounds().upper().max(0.0))
     }
 }
 
@@ -152,6 +167,7 @@ mod tests {
         for x in [0.0, 0.3, 1.0, 2.75, 5.0] {
             agrees(&Laplace, x, 60.0, 1e-25);
             agrees(&Gaussian, x, 30.0, 1e-25);
+            agrees(&TruncatedLaplace::new(5.5).expect("valid"), x, 5.5, 1e-16);
             for order in [1.0, 1.5, 3.0, 8.0] {
                 agrees(&GeneralizedGaussian::new(order).expect("valid"), x.min(1.5), 40.0, 1e-16);
             }

@@ -2,6 +2,7 @@
 
 use crate::error::{ChoiceError, require};
 use crate::error_law::ErrorLaw;
+use crate::loss::Loss;
 use reticent_numerics::{Bounds, Enclosure, Wide};
 
 /// The most points that a table of losses has.
@@ -98,6 +99,69 @@ impl PiecewiseLoss {
     }
 }
 
+impl PiecewiseLoss {
+    /// Whether the slope rises strictly between two multiples of a spacing.
+    fn bends_up_between(&self, from: f64, to: f64) -> bool {
+        self.quadratic > 0.0
+            || self.hinges.iter().any(|(knot, change)| *knot > from && *knot < to && change.bounds().upper() > 0.0)
+    }
+
+    /// An upper bound of the slope of the hinges.
+    fn steepest(&self) -> f64 {
+        let mut slope = Wide::ZERO;
+        let slopes = self.hinges.iter().map(|(_, change)| {
+            slope = slope + *change;
+            slope.bounds().upper()
+        });
+        slopes.fold(0.0, f64::max)
+    }
+}
+
+impl Loss for PiecewiseLoss {
+    fn least_on(&self, from: f64, _to: f64) -> f64 {
+        self.at(from).lower().max(0.0)
+    }
+
+    fn greatest_on(&self, _from: f64, to: f64) -> f64 {
+        self.at(to).upper()
+    }
+
+    /// The loss itself, where it does not bend upwards on either side of the knot; otherwise the loss one step nearer.
+    fn below_at_knot(&self, k: u64, spacing: f64) -> f64 {
+        let place = |k: f64| k.max(0.0) * spacing;
+        let k = k as f64;
+        // A hinge within rounding of a multiple counts as between.
+        let (left, right) = (place(k - 1.0).next_down(), place(k + 1.0).next_up());
+        let (before, after) = (place(k).next_down(), place(k).next_up());
+        if self.bends_up_between(left, before) || self.bends_up_between(after, right) {
+            return self.least_on(place(k - 1.0).next_down().max(0.0), place(k));
+        }
+        self.least_on(before.max(0.0), after)
+    }
+
+    fn greatest_mean_on(&self, from: f64, to: f64) -> f64 {
+        if to <= from {
+            return self.greatest_on(from, to);
+        }
+        let (a, b) = (Wide::from(from), Wide::from(to));
+        let third = (a * a + a * b + b * b) / Wide::from(3.0);
+        let above = |x: Wide, knot: f64| (x - Wide::from(knot)).max(Wide::ZERO);
+        let start = Wide::from(self.constant) + Wide::from(self.quadratic) * third;
+        let mean = self.hinges.iter().fold(start, |sum, (knot, change)| {
+            let square = above(b, *knot) * above(b, *knot) - above(a, *knot) * above(a, *knot);
+            sum + *change * square.times_power_of_two(-1) / (b - a)
+        });
+        mean.bounds().upper()
+    }
+
+    /// At zero the mean of `|U|`, a quarter, times the steepest slope; elsewhere the slopes of both sides differ by no more than that, and `E max(U, 0)` is an
+    /// eighth. A square gains a twelfth.
+    fn greatest_gain_of_spreading(&self) -> f64 {
+        let twelfth = Bounds::exact(self.quadratic) / Bounds::exact(12.0);
+        (Bounds::exact(self.steepest()) * Bounds::exact(0.25) + twelfth).upper()
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -128,6 +192,33 @@ mod tests {
         let expected = 0.5 + 4.0 * ((-0.5f64).exp() - (-1.5f64).exp());
         let found = loss.expected(&laplace());
         assert!((found.estimate() / expected - 1.0).abs() < 1e-14 && found.relative_width() < 1e-14, "{found:?}");
+    }
+
+    #[test]
+    fn what_a_limit_is_told_of_a_table_holds() {
+        let table = PiecewiseLoss::table(&[(0.3, 0.25), (0.7, 2.0), (1.5, 2.0), (2.0, 7.0)]).expect("valid");
+        for spacing in [0.1, 0.125, 0.3, 1.0] {
+            for k in 0..40u64 {
+                let (left, right) = (table.below_at_knot(k, spacing), table.below_at_knot(k + 1, spacing));
+                assert!(right >= left, "{spacing} {k}");
+                for i in 0..=20 {
+                    let share = f64::from(i) / 20.0;
+                    let gap =
+                        table.at((k as f64 + share) * spacing).estimate() - (left * (1.0 - share) + right * share);
+                    assert!(gap >= -1e-12, "{spacing} {k} {share}: {gap}");
+                }
+                let (from, to) = (k as f64 * spacing, (k as f64 + 1.0) * spacing);
+                let points = (0..2000).map(|i| from + (to - from) * (f64::from(i) + 0.5) / 2000.0);
+                let mean = points.map(|t| table.at(t).estimate()).sum::<f64>() / 2000.0;
+                let claimed = table.greatest_mean_on(from, to);
+                assert!((mean - claimed).abs() < 1e-5, "{spacing} {k}: {mean} {claimed}");
+            }
+        }
+        for n in 0..4 {
+            let points = (0..2000).map(|i| (f64::from(n) - 0.5 + (f64::from(i) + 0.5) / 2000.0).abs());
+            let gain = points.map(|t| table.at(t).estimate()).sum::<f64>() / 2000.0 - table.at(f64::from(n)).estimate();
+            assert!(gain <= table.greatest_gain_of_spreading(), "{n}: {gain}");
+        }
     }
 
     #[test]

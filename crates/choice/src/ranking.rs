@@ -9,7 +9,8 @@ use reticent_numerics::Bounds;
 /// The answer to a request.
 #[derive(Debug)]
 pub struct Ranking {
-    /// Bounds on the least error that any noise-adding mechanism can have, where it is known.
+    /// Bounds on the least error that any noise added to one number can have, where it is known. With several releases it is that of one with its share of a pure
+    /// budget.
     pub limit: Option<Bounds>,
     /// The mechanisms that serve the request, the best first. There is at least one.
     pub candidates: Vec<Candidate>,
@@ -20,34 +21,59 @@ pub struct Ranking {
 
 /// Ranks every mechanism for a request. `reached` is called with the name of each step as it begins.
 ///
+/// With a delta the limit, and the noise next to it, come from a linear programme, which takes up to a few seconds.
+///
 /// # Errors
 /// If no mechanism serves the request; the message lists why.
-pub fn choose(request: &Request, mut reached: impl FnMut(&'static str)) -> Result<Ranking, ChoiceError> {
+pub fn choose(request: &Request, reached: impl FnMut(&'static str)) -> Result<Ranking, ChoiceError> {
+    ranked(request, true, reached)
+}
+
+/// The same without the linear programme, in a fraction of a second: under a pure budget nothing is missing, with a delta there is no limit.
+///
+/// # Errors
+/// As for [`choose`].
+pub fn choose_without_programme(request: &Request) -> Result<Ranking, ChoiceError> {
+    ranked(request, false, |_| ())
+}
+
+fn ranked(
+    request: &Request,
+    with_programme: bool,
+    mut reached: impl FnMut(&'static str),
+) -> Result<Ranking, ChoiceError> {
     let mut serving = Vec::new();
     let mut refusals = Vec::new();
-    for outcome in candidates::all(request, &mut reached) {
+    let mut limit = None;
+    let outcomes = candidates::all(request, &mut reached);
+    if with_programme {
+        reached("optimal");
+        match candidates::optimal(request) {
+            Ok((candidate, proved)) => {
+                limit = Some(proved);
+                serving.push(candidate);
+            }
+            Err(refusal) => refusals.push(refusal),
+        }
+    }
+    for outcome in outcomes {
         match outcome {
             Ok(candidate) => serving.push(candidate),
             Err(refusal) => refusals.push(refusal),
         }
     }
-    // By what is certain; stable, so that of equals the simpler one, which was tried first, leads.
+    // By what is certain; stable, so that of equals the one that was tried first leads.
     serving.sort_by(|a, b| a.error.upper().total_cmp(&b.error.upper()));
-    if serving.is_empty() {
-        let reasons: Vec<_> =
-            refusals.iter().map(|refusal| format!("{}: {}", refusal.mechanism, refusal.reason)).collect();
-        return Err(ChoiceError::NothingFits(reasons.join("; ")));
-    }
-    let limit = limit(request);
-    Ok(Ranking { limit, candidates: serving, refusals, request: request.clone() })
-}
-
-/// Bounds on the least error of any noise-adding mechanism, where they are known: for one number and a pure budget.
-pub fn limit(request: &Request) -> Option<Bounds> {
-    match request.budget.delta() {
+    let Some(best) = serving.first() else {
+        let reasons = refusals.iter().map(|refusal| format!("{}: {}", refusal.mechanism, refusal.reason));
+        return Err(ChoiceError::NothingFits(reasons.collect::<Vec<_>>().join("; ")));
+    };
+    let limit = match request.budget.delta() {
         None => candidates::pure_limit(request).map(|limit| limit.least),
-        Some(_) => None,
-    }
+        // What some noise reaches bounds the least from above.
+        Some(_) => limit.map(|proved| Bounds::new(proved.min(best.error.upper()), best.error.upper())),
+    };
+    Ok(Ranking { limit, candidates: serving, refusals, request: request.clone() })
 }
 
 impl Ranking {

@@ -34,6 +34,25 @@ pub enum Event {
         /// The sensitivity.
         sensitivity: f64,
     },
+    /// Laplace noise on a scalar, given that it is at most `reach` scales.
+    TruncatedLaplace {
+        /// `b`.
+        scale: f64,
+        /// Where the noise ends, in scales.
+        reach: f64,
+        /// The sensitivity.
+        sensitivity: f64,
+    },
+    /// Noise on a scalar from a table of exact weights: the step `k`, and the step `-k`, with probability `w_k / (w_0 + 2 w_1 + 2 w_2 + ...)`, the
+    /// weights not increasing. Noise on real numbers is uniform within half a step of the step that was drawn; its privacy is that of the steps.
+    Tabulated {
+        /// `w_k = a 2^b` as `(a, b)`, from `k = 0` on; zero beyond.
+        weights: Vec<(u64, u32)>,
+        /// The sensitivity, in steps.
+        sensitivity_steps: u64,
+        /// A step, in units of the answer.
+        spacing: f64,
+    },
     /// Gaussian noise on each coordinate; l2 sensitivity.
     Gaussian {
         /// The standard deviation.

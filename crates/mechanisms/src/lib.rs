@@ -28,8 +28,10 @@ mod sensitivity;
 mod sensitivity_lattice;
 mod sharp;
 mod staircase;
+mod tabulated;
 mod truncated;
 mod truncated_error;
+mod truncated_laplace;
 mod truncated_loss;
 mod truncated_profile;
 
@@ -59,4 +61,6 @@ pub use randomized_response::{FrequencyEstimate, RandomizedResponse};
 pub use rounded::RoundedToIntegers;
 pub use sensitivity::{Neighbours, Sensitivity};
 pub use staircase::{Staircase, StaircaseAim};
+pub use tabulated::Tabulated;
 pub use truncated::{TruncatedGeneralizedGaussian, TruncatedMethod};
+pub use truncated_laplace::TruncatedLaplace;

@@ -1,11 +1,11 @@
-//! Gaussian mechanisms, whose promise has an exception.
+//! Mechanisms whose promise has an exception.
 
 use super::pure::additive_law;
 use super::{Candidate, Outcome, failed, refuse};
 use crate::integer_law::Discrete;
 use crate::request::Request;
 use reticent_mechanisms::{
-    Delta, DiscreteGaussianMechanism, Distance, Epsilon, GaussianMechanism, GaussianMethod, Mechanism,
+    Delta, DiscreteGaussianMechanism, Distance, Epsilon, GaussianMechanism, GaussianMethod, Mechanism, TruncatedLaplace,
 };
 
 /// Why a mechanism with an exception does not serve a pure budget.
@@ -49,4 +49,22 @@ pub(super) fn discrete_gaussian(request: &Request) -> Outcome {
     let errors = mechanism.errors().ok_or_else(|| refuse(NAME, "its error is not known"))?;
     let why = "Gaussian noise on the integers; what rounding adds to the error of real noise it does not have";
     Candidate::new(request, mechanism, Discrete::new(noise, &errors), why)
+}
+
+/// Laplace noise that ends, which is what an exception is good for.
+pub(super) fn truncated_laplace(request: &Request) -> Outcome {
+    const NAME: &str = "truncated-laplace";
+    if request.query.dimension() > 1 {
+        return Err(refuse(NAME, "it protects one number, and here one privacy unit can move several at once"));
+    }
+    let share = request.budget.share();
+    let delta = share.delta.ok_or_else(|| refuse(NAME, NEEDS_DELTA))?;
+    let sensitivity = request.query.sensitivity().map_err(failed(NAME))?;
+    let (epsilon, delta) = (Epsilon::new(share.epsilon), Delta::new(delta));
+    let (epsilon, delta) = (epsilon.map_err(failed(NAME))?, delta.map_err(failed(NAME))?);
+    let mechanism = TruncatedLaplace::calibrate(&sensitivity, epsilon, delta).map_err(failed(NAME))?;
+    let noise = reticent_noise::TruncatedLaplace::new(mechanism.reach() / mechanism.scale())
+        .map_err(|error| refuse(NAME, error.to_string()))?;
+    let law = additive_law(noise, &mechanism)?;
+    Candidate::new(request, mechanism, law, "Laplace noise without its far tails, which the exception pays for")
 }

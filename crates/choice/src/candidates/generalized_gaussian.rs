@@ -10,7 +10,8 @@ use reticent_mechanisms::{
 
 const NAME: &str = "generalized-gaussian";
 
-/// The order is searched for in its logarithm: up to 1 for a pure budget (erratum L1: an order below 1 is pure, which the paper denies), up to 9.6 with a delta. The error is flat around its
+/// The order is searched for in its logarithm: up to 1 for a pure budget (erratum L1: an order below 1 is pure, which the paper denies), up to 8 with a delta, where 1 and 2 are among the first
+/// probes. The error is flat around its
 /// least: an order that is 3% off costs a ten thousandth of it or so.
 pub(super) fn generalized_gaussian(request: &Request) -> Outcome {
     if request.query.dimension() > 1 {
@@ -36,7 +37,7 @@ pub(super) fn generalized_gaussian(request: &Request) -> Outcome {
         made.and_then(|mechanism| candidate(&before_rounding, mechanism))
             .map_or(f64::INFINITY, |made| made.error.upper())
     };
-    let (low, high, probes) = if share.delta.is_some() { (0.6f64, 9.6f64, 5) } else { (0.2f64, 1f64, 5) };
+    let (low, high, probes) = if share.delta.is_some() { (0.5f64, 8f64, 5) } else { (0.2f64, 1f64, 5) };
     let best = least_by_golden_section(error, low.ln(), high.ln(), probes, 0.06);
     let order = best.exp().clamp(low, high);
     candidate(request, make(order).map_err(failed(NAME))?)

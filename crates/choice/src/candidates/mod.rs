@@ -3,9 +3,11 @@
 mod approximate;
 mod bounded;
 mod generalized_gaussian;
+mod optimal;
 mod pure;
 mod random_scale;
 
+pub(crate) use optimal::optimal;
 pub(crate) use pure::pure_limit;
 
 use crate::error::ChoiceError;
@@ -50,15 +52,16 @@ pub(crate) fn failed<E: Into<ChoiceError>>(mechanism: &'static str) -> impl Fn(E
     move |error| refuse(mechanism, error.into().to_string())
 }
 
-/// Tries every mechanism. `reached` is called before each with its name.
+/// Tries every mechanism but the one that takes a linear programme. `reached` is called before each with its name.
 pub(crate) fn all(request: &Request, reached: &mut dyn FnMut(&'static str)) -> Vec<Outcome> {
     type Maker = fn(&Request) -> Outcome;
-    let makers: [(&'static str, Maker); 9] = [
+    let makers: [(&'static str, Maker); 10] = [
         ("laplace", pure::laplace),
         ("discrete-laplace", pure::discrete_laplace),
         ("staircase", pure::staircase),
         ("random-scale-laplace", random_scale::random_scale_laplace),
         ("gaussian", approximate::gaussian),
+        ("truncated-laplace", approximate::truncated_laplace),
         ("discrete-gaussian", approximate::discrete_gaussian),
         ("generalized-gaussian", generalized_gaussian::generalized_gaussian),
         ("truncated-generalized-gaussian", bounded::truncated),

@@ -1,0 +1,106 @@
+//! The lattice that noise is put on to bound its loss.
+
+use crate::limit::{LimitError, ScalarQuery};
+use crate::loss::Loss;
+use reticent_numerics::rounding::mul_up;
+
+/// The most knots of a programme: about a second's work.
+const MOST_KNOTS: f64 = 6000.0;
+
+/// The most steps of a sensitivity.
+const MOST_STEPS: u64 = 256;
+
+/// Steps of length `h`, `steps` of them to the sensitivity, and how far from zero noise of use reaches.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct Mesh {
+    pub steps: usize,
+    pub spacing: f64,
+    pub last: usize,
+    pub integers: bool,
+}
+
+impl Mesh {
+    /// The mesh for a query and a budget; `None` for integers that are too many, of which real noise can speak.
+    ///
+    /// # Errors
+    /// If epsilon is so large that a mesh of this size does not show the noise, or the budget so small that it does not hold it.
+    pub(crate) fn new(query: ScalarQuery, epsilon: f64, delta: f64) -> Result<Option<Mesh>, LimitError> {
+        let reach = reach_in_sensitivities(epsilon, delta) + 2.0;
+        let (steps, spacing, integers) = match query {
+            ScalarQuery::Integer { sensitivity } => {
+                if sensitivity > MOST_STEPS || (sensitivity > 1 && reach * sensitivity as f64 > MOST_KNOTS) {
+                    return Ok(None);
+                }
+                require(epsilon <= 20.0, epsilon, "at most 20 for noise on integers: beyond, it is all but zero")?;
+                (sensitivity, 1.0, true)
+            }
+            ScalarQuery::Real { sensitivity } => {
+                require(
+                    epsilon <= 10.0,
+                    epsilon,
+                    "at most 10: beyond, the noise is too fine for the programme's lattice",
+                )?;
+                let mut steps = steps_for(epsilon);
+                while steps > 1 && reach * steps as f64 > MOST_KNOTS {
+                    steps /= 2;
+                }
+                (steps, sensitivity.get() / steps as f64, false)
+            }
+        };
+        if reach * steps as f64 > MOST_KNOTS {
+            return Err(LimitError::TooWide { sensitivities: reach });
+        }
+        Ok(Some(Mesh { steps: steps as usize, spacing, last: (reach * steps as f64) as usize + 2, integers }))
+    }
+
+    /// `l_k`: lower bounds such that noise on the steps, which real noise rounded at random without bias is, has no more of this loss than the noise itself.
+    ///
+    /// Rounding at random to one of the two neighbouring steps commutes with shifts by whole steps: so the rounded noise keeps the promise for them, and its
+    /// expected loss is that of the line between the two.
+    pub(crate) fn least_loss(&self, loss: &dyn Loss, k: usize) -> f64 {
+        if self.integers { loss.least_on(k as f64, k as f64) } else { loss.below_at_knot(k as u64, self.spacing) }
+    }
+
+    /// An upper bound of the loss of the step `k`: that of the integer, or the mean over the cell of real numbers.
+    pub(crate) fn greatest_loss(&self, loss: &dyn Loss, k: usize) -> f64 {
+        if self.integers {
+            return loss.greatest_on(k as f64, k as f64);
+        }
+        let end = |half_steps: f64| 0.5 * half_steps * self.spacing;
+        if k == 0 {
+            return loss.greatest_mean_on(0.0, end(1.0).next_up());
+        }
+        // An error in the ends below the last digit moves a loss that does not decrease by no more than the same at the far end.
+        loss.greatest_mean_on(end(2.0 * k as f64 - 1.0), mul_up(end(2.0 * k as f64 + 1.0), 1.0f64.next_up()))
+    }
+}
+
+/// Where truncated Laplace noise of the budget ends: noise that is better does not reach much further.
+fn reach_in_sensitivities(epsilon: f64, delta: f64) -> f64 {
+    if epsilon < 1e-9 { 0.5 / delta } else { (epsilon.exp_m1() / (2.0 * delta)).ln_1p() / epsilon }
+}
+
+/// A power of two that keeps what the mesh costs near 0.1 percent.
+///
+/// With `a` the peak and `E` the mean absolute error of the staircase, in sensitivities, spreading the noise of zero over its cell costs
+/// `a h^2/4` of `E`; for the square it is less.
+fn steps_for(epsilon: f64) -> u64 {
+    let root = (-0.5 * epsilon).exp();
+    let gamma = root / (1.0 + root);
+    let (b, rest) = (root * root, -(-epsilon).exp_m1());
+    let peak = rest / (2.0 * (gamma + b * (1.0 - gamma)));
+    let steps = (peak * rest / root / 0.004).sqrt();
+    (steps.ceil().max(4.0) as u64).next_power_of_two().min(MOST_STEPS)
+}
+
+fn require(holds: bool, epsilon: f64, accepted: &'static str) -> Result<(), LimitError> {
+    if holds {
+        Ok(())
+    } else {
+        Err(LimitError::Parameter(reticent_mechanisms::MechanismError::Parameter {
+            name: "epsilon",
+            value: epsilon,
+            accepted,
+        }))
+    }
+}
