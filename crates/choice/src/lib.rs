@@ -4,6 +4,7 @@
 //! does: see data, or call an estimate a limit.
 
 mod candidates;
+mod clamped_law;
 mod error;
 mod error_law;
 mod excess;
@@ -22,6 +23,7 @@ mod search;
 mod staircase_limit;
 
 pub use candidates::{Candidate, Refusal};
+pub use clamped_law::ClampedLaw;
 pub use error::ChoiceError;
 pub use error_law::{Additive, ErrorLaw, Integrated, WorstAnswer};
 pub use excess::Excess;

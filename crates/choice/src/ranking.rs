@@ -70,8 +70,8 @@ fn ranked(
     };
     let limit = match request.budget.delta() {
         None => candidates::pure_limit(request).map(|limit| limit.least),
-        // What some noise reaches bounds the least from above.
-        Some(_) => limit.map(|proved| Bounds::new(proved.min(best.error.upper()), best.error.upper())),
+        // What some noise reaches bounds the least from above; with bounds on the answer it may reach below the limit of noise that does not know them.
+        Some(_) => limit.map(|proved| Bounds::new(proved, best.error.upper().max(proved))),
     };
     Ok(Ranking { limit, candidates: serving, refusals, request: request.clone() })
 }
@@ -114,6 +114,9 @@ impl Ranking {
         let best = self.best();
         let lead = format!("{}: {}", best.mechanism.name(), best.why);
         let distance = match self.ratio_to_limit(best) {
+            Some(ratio) if ratio < 1.0 - 1e-9 => {
+                "; noise that makes no use of the bounds cannot do as well".to_string()
+            }
             Some(ratio) if ratio <= 1.0 + 1e-9 => "; no noise that is added to the answer can do better".to_string(),
             Some(ratio) => {
                 format!("; it is within {:.4}% of the least error of any added noise", 100.0 * (ratio - 1.0))

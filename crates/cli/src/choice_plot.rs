@@ -2,29 +2,34 @@
 
 use crate::plot::{Chart, Curve, side_by_side};
 use crate::progress::Progress;
-use reticent_choice::{Budget, Metric, Ranking, Request, choose, choose_without_programme};
+use reticent_choice::{Budget, Candidate, Metric, Ranking, Request, choose, choose_without_programme};
 
-/// The most mechanisms that are drawn, the best first.
-const DRAWN: usize = 4;
+/// How many of the best mechanisms are drawn, besides the usual ones.
+const BEST: usize = 3;
+/// What everybody knows.
+const USUAL: [&str; 2] = ["laplace", "gaussian"];
 /// The points of a density, on each side of zero.
 const DENSITY_POINTS: i32 = 400;
-/// The epsilons at which errors are drawn; fewer where each takes a linear programme.
-const PURE_POINTS: u32 = 24;
-const PROGRAMME_POINTS: u32 = 8;
+/// The epsilons at which errors are drawn; fewer where each takes a linear programme or bounded noise.
+const QUICK_POINTS: u32 = 24;
+const SLOW_POINTS: u32 = 8;
 
 /// Densities on the left, errors against epsilon on the right, with the limit as a line.
 pub fn picture(ranking: &Ranking) -> String {
     side_by_side(&[densities(ranking), errors(ranking)])
 }
 
-/// Distinguishes mechanisms of one name by their place.
-fn names(ranking: &Ranking) -> Vec<String> {
-    let drawn: Vec<_> = ranking.candidates.iter().take(DRAWN).map(|candidate| candidate.mechanism.name()).collect();
-    let named = |(index, name): (usize, &&str)| {
-        let before = drawn[..index].iter().filter(|other| *other == name).count();
-        if before == 0 { name.to_string() } else { format!("{name} ({})", before + 1) }
-    };
-    drawn.iter().enumerate().map(named).collect()
+/// The mechanisms that are drawn, with the names of their curves.
+fn drawn(ranking: &Ranking) -> Vec<(String, &Candidate)> {
+    let mut drawn: Vec<(String, &Candidate)> = Vec::new();
+    for (place, candidate) in ranking.candidates.iter().enumerate() {
+        let name = candidate.mechanism.name();
+        if place < BEST || USUAL.contains(&name) {
+            let before = drawn.iter().filter(|(_, other)| other.mechanism.name() == name).count();
+            drawn.push((if before == 0 { name.to_string() } else { format!("{name} ({})", before + 1) }, candidate));
+        }
+    }
+    drawn
 }
 
 fn densities(ranking: &Ranking) -> Chart {
@@ -36,7 +41,7 @@ fn densities(ranking: &Ranking) -> Chart {
         let x = reach * f64::from(i) / f64::from(DENSITY_POINTS);
         if integer { x.round() } else { x }
     };
-    let curves = ranking.candidates.iter().zip(names(ranking)).take(DRAWN).map(|(candidate, name)| {
+    let curves = drawn(ranking).into_iter().map(|(name, candidate)| {
         let mut points: Vec<(f64, f64)> = Vec::new();
         for x in (-DENSITY_POINTS..=DENSITY_POINTS).map(place) {
             if points.last().is_none_or(|last| last.0 < x) {
@@ -69,10 +74,11 @@ fn shown(metric: &Metric, error: f64) -> f64 {
 fn errors(ranking: &Ranking) -> Chart {
     let request = ranking.request();
     let (metric, budget) = (&request.metric, &request.budget);
-    let points = if budget.delta().is_some() { PROGRAMME_POINTS } else { PURE_POINTS };
+    let slow = budget.delta().is_some() || request.query.bounds().is_some();
+    let points = if slow { SLOW_POINTS } else { QUICK_POINTS };
     let (low, high) = (0.25 * budget.epsilon(), (2.0 * budget.epsilon()).min(700.0));
-    let names = names(ranking);
-    let mut curves: Vec<_> = names.iter().map(|name| Curve { name: name.clone(), points: Vec::new() }).collect();
+    let drawn = drawn(ranking);
+    let mut curves: Vec<_> = drawn.iter().map(|(name, _)| Curve { name: name.clone(), points: Vec::new() }).collect();
     let mut limit = Curve { name: "limit".into(), points: Vec::new() };
     let mut progress = Progress::new("drawing", points as usize, 1);
     for i in 0..points {
@@ -82,9 +88,9 @@ fn errors(ranking: &Ranking) -> Chart {
         let at = Request { budget, ..request.clone() };
         let ranked = choose(&at, |_| ()).or_else(|_| choose_without_programme(&at));
         let Ok(ranked) = ranked else { continue };
-        for (candidate, curve) in ranking.candidates.iter().zip(&mut curves) {
-            let same = |other: &&reticent_choice::Candidate| {
-                let kind = |candidate: &reticent_choice::Candidate| candidate.why.contains("moved onto the bounds");
+        for ((_, candidate), curve) in drawn.iter().zip(&mut curves) {
+            let same = |other: &&Candidate| {
+                let kind = |candidate: &Candidate| candidate.why.contains("moved onto the bounds");
                 other.mechanism.name() == candidate.mechanism.name() && kind(other) == kind(candidate)
             };
             if let Some(found) = ranked.candidates.iter().find(same) {

@@ -54,8 +54,10 @@ impl Chart {
     /// What is drawn, with its corner at the origin.
     fn body(&self) -> String {
         let axes = Axes::around(self);
-        let mut svg =
-            format!("<text x=\"{LEFT}\" y=\"28\" font-size=\"17\" font-weight=\"bold\">{}</text>\n", escaped(&self.title));
+        let mut svg = format!(
+            "<text x=\"{LEFT}\" y=\"28\" font-size=\"17\" font-weight=\"bold\">{}</text>\n",
+            escaped(&self.title)
+        );
         axes.draw(&mut svg);
         let (middle_x, middle_y) = ((LEFT + RIGHT) / 2.0, (TOP + BOTTOM) / 2.0);
         let mut add = |line: String| {

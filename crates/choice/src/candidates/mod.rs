@@ -10,6 +10,7 @@ mod random_scale;
 pub(crate) use optimal::optimal;
 pub(crate) use pure::pure_limit;
 
+use crate::clamped_law::ClampedLaw;
 use crate::error::ChoiceError;
 use crate::error_law::ErrorLaw;
 use crate::integer_law::Rounded;
@@ -105,6 +106,7 @@ impl Candidate {
         }
         if let Some((lower, upper)) = request.query.bounds() {
             mechanism = Box::new(Clamped::new(mechanism, lower, upper).map_err(failed(name))?);
+            law = Box::new(ClampedLaw::new(law, (upper - lower).next_up()));
         }
         Self::judged(request, mechanism, law, why.into())
     }

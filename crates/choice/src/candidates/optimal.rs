@@ -1,6 +1,7 @@
 //! Noise made for the request by a linear programme.
 
 use super::{Candidate, Outcome, Refusal, failed, refuse};
+use crate::clamped_law::ClampedLaw;
 use crate::error_law::{ErrorLaw, Integrated};
 use crate::integer_law::Discrete;
 use crate::limit::ScalarQuery;
@@ -53,7 +54,7 @@ pub(crate) fn optimal(request: &Request) -> Result<(Candidate, f64), Refusal> {
 fn candidate(request: &Request, mechanism: Tabulated) -> Outcome {
     let errors = mechanism.errors().ok_or_else(|| refuse(NAME, "its error is not known"))?;
     let table = mechanism.table().clone();
-    let law: Box<dyn ErrorLaw> = if mechanism.is_integer() {
+    let mut law: Box<dyn ErrorLaw> = if mechanism.is_integer() {
         Box::new(Discrete::new(table, &errors))
     } else {
         Box::new(Integrated::new(Spread(table), mechanism.spacing(), &errors))
@@ -61,6 +62,7 @@ fn candidate(request: &Request, mechanism: Tabulated) -> Outcome {
     let mut mechanism: Box<dyn Mechanism> = Box::new(mechanism);
     if let Some((lower, upper)) = request.query.bounds() {
         mechanism = Box::new(Clamped::new(mechanism, lower, upper).map_err(failed(NAME))?);
+        law = Box::new(ClampedLaw::new(law, (upper - lower).next_up()));
     }
     let why = "made for this metric and budget by a linear programme, and certified cell by cell";
     Candidate::judged(request, mechanism, law, why.into())

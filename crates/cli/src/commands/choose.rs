@@ -122,28 +122,37 @@ impl Choose {
     /// What the options say together, for so many numbers if they were counted.
     fn request(&self, metric: Metric, counted: Option<usize>) -> Result<Request, Failure> {
         let whole = |name: &str, value: u64| {
-            u32::try_from(value).map_err(|_| Failure::usage(format!("--{name} is {value}, but it must be at most {}", u32::MAX)))
+            u32::try_from(value)
+                .map_err(|_| Failure::usage(format!("--{name} is {value}, but it must be at most {}", u32::MAX)))
         };
         // What was said is the move itself, so that which data sets are neighbours does not change it.
         let neighbours = Neighbours::AddRemove;
         let mut query = match (self.sensitivity, self.l1.is_some() || self.l2.is_some()) {
             (Some(_), _) if self.dimension.is_some() => {
-                return Err(Failure::usage("--dimension goes with --l1 and --l2: --sensitivity is about each number by itself"));
+                return Err(Failure::usage(
+                    "--dimension goes with --l1 and --l2: --sensitivity is about each number by itself",
+                ));
             }
             (Some(sensitivity), _) => Query::scalar(sensitivity, neighbours)?,
             (None, true) => {
                 let dimension = match (self.dimension, counted) {
                     (Some(said), Some(counted)) if said != counted as u64 => {
-                        return Err(Failure::usage(format!("--dimension is {said}, but the input has {counted} numbers")));
+                        return Err(Failure::usage(format!(
+                            "--dimension is {said}, but the input has {counted} numbers"
+                        )));
                     }
                     (Some(said), _) => said,
                     (None, Some(counted)) => counted as u64,
-                    (None, None) => return Err(Failure::usage("--l1 and --l2 are about a vector: give its --dimension, too")),
+                    (None, None) => {
+                        return Err(Failure::usage("--l1 and --l2 are about a vector: give its --dimension, too"));
+                    }
                 };
                 Query::vector(whole("dimension", dimension)?, self.l1, self.l2, neighbours)?
             }
             (None, false) => {
-                return Err(Failure::usage("a choice needs to know the sensitivity: give --sensitivity, or --l1 or --l2 with --dimension"));
+                return Err(Failure::usage(
+                    "a choice needs to know the sensitivity: give --sensitivity, or --l1 or --l2 with --dimension",
+                ));
             }
         };
         if self.integer {
@@ -246,7 +255,8 @@ fn table(ranking: &Ranking) -> String {
             format!("{name} {shown}")
         };
         let kept = ranking.guarantee(candidate);
-        let promise = if kept.delta > 0.0 { format!("{}, {:e}", kept.epsilon, kept.delta) } else { format!("{}", kept.epsilon) };
+        let promise =
+            if kept.delta > 0.0 { format!("{}, {:e}", kept.epsilon, kept.delta) } else { format!("{}", kept.epsilon) };
         table.row([
             candidate.mechanism.name().to_string(),
             figure(candidate.error).map_or("not finite".to_string(), rounded),
@@ -256,9 +266,14 @@ fn table(ranking: &Ranking) -> String {
         ]);
     }
     let metric = &ranking.request().metric;
-    let limit = ranking.limit.map_or(format!("Least {metric} of any added noise: not known for this request."), |limit| {
-        format!("Least {metric} of any added noise: from {} to {}, proved.", rounded(limit.lower()), rounded(limit.upper()))
-    });
+    let limit =
+        ranking.limit.map_or(format!("Least {metric} of any added noise: not known for this request."), |limit| {
+            format!(
+                "Least {metric} of any added noise: from {} to {}, proved.",
+                rounded(limit.lower()),
+                rounded(limit.upper())
+            )
+        });
     let mut text = format!("{}\n{limit}\nBest: {}\n\nWhy the others:\n", table.render(), ranking.explanation());
     for candidate in ranking.candidates.iter().skip(1) {
         text += &format!("  {}: {}.\n", candidate.mechanism.name(), candidate.why);

@@ -64,7 +64,8 @@ pub fn run(arguments: Noise, format: Format, output: &mut Output) -> Result<(), 
         (None, Some(_)) => Coverage::Numbers(request.sensitivity().ok(), values.len()),
     };
     let provenance = random.provenance();
-    let finished = Finished { mechanism: &*mechanism, coverage, values: &values, lattice, table: data.table, provenance };
+    let finished =
+        Finished { mechanism: &*mechanism, coverage, values: &values, lattice, table: data.table, provenance };
     finished.publish(format, output)
 }
 
