@@ -31,7 +31,7 @@ impl Mesh {
                 if sensitivity > MOST_STEPS || (sensitivity > 1 && reach * sensitivity as f64 > MOST_KNOTS) {
                     return Ok(None);
                 }
-                require(epsilon <= 20.0, epsilon, "at most 20 for noise on integers: beyond, it is all but zero")?;
+                require(epsilon <= 10.0, epsilon, "at most 10: beyond, noise on integers is all but zero")?;
                 (sensitivity, 1.0, true)
             }
             ScalarQuery::Real { sensitivity } => {
@@ -53,10 +53,17 @@ impl Mesh {
         Ok(Some(Mesh { steps: steps as usize, spacing, last: (reach * steps as f64) as usize + 2, integers }))
     }
 
-    /// `l_k`: lower bounds such that noise on the steps, which real noise rounded at random without bias is, has no more of this loss than the noise itself.
+    /// A mesh twice as fine; `None` for integers, and where there would be too many knots.
+    pub(crate) fn refined(&self) -> Option<Mesh> {
+        let (steps, last) = (2 * self.steps, 2 * self.last);
+        let fits = !self.integers && steps as u64 <= MOST_STEPS && last as f64 <= MOST_KNOTS;
+        fits.then_some(Mesh { steps, spacing: 0.5 * self.spacing, last, integers: false })
+    }
+
+    /// `l_k`, a lower bound of what noise is to be charged for the step `k` ([`Loss::below_at_knot`]).
     ///
-    /// Rounding at random to one of the two neighbouring steps commutes with shifts by whole steps: so the rounded noise keeps the promise for them, and its
-    /// expected loss is that of the line between the two.
+    /// Rounding to the nearest step, and at random to one of the two neighbouring ones, commutes with shifts by whole steps: so the rounded noise keeps
+    /// the promise for them.
     pub(crate) fn least_loss(&self, loss: &dyn Loss, k: usize) -> f64 {
         if self.integers { loss.least_on(k as f64, k as f64) } else { loss.below_at_knot(k as u64, self.spacing) }
     }
@@ -80,17 +87,17 @@ fn reach_in_sensitivities(epsilon: f64, delta: f64) -> f64 {
     if epsilon < 1e-9 { 0.5 / delta } else { (epsilon.exp_m1() / (2.0 * delta)).ln_1p() / epsilon }
 }
 
-/// A power of two that keeps what the mesh costs near 0.1 percent.
+/// A power of two that keeps what the mesh costs near 0.2 percent.
 ///
 /// With `a` the peak and `E` the mean absolute error of the staircase, in sensitivities, spreading the noise of zero over its cell costs
-/// `a h^2/4` of `E`; for the square it is less.
+/// `a h^2/4` of `E`; for the square it is less. For small losses a few steps do: without any between, the limit is `E epsilon^2/8` too low.
 fn steps_for(epsilon: f64) -> u64 {
     let root = (-0.5 * epsilon).exp();
     let gamma = root / (1.0 + root);
     let (b, rest) = (root * root, -(-epsilon).exp_m1());
     let peak = rest / (2.0 * (gamma + b * (1.0 - gamma)));
-    let steps = (peak * rest / root / 0.004).sqrt();
-    (steps.ceil().max(4.0) as u64).next_power_of_two().min(MOST_STEPS)
+    let steps = (peak * rest / root / 0.008).sqrt();
+    (steps.ceil().max((20.0 * epsilon).clamp(1.0, 4.0)) as u64).next_power_of_two().min(MOST_STEPS)
 }
 
 fn require(holds: bool, epsilon: f64, accepted: &'static str) -> Result<(), LimitError> {
@@ -102,5 +109,54 @@ fn require(holds: bool, epsilon: f64, accepted: &'static str) -> Result<(), Limi
             value: epsilon,
             accepted,
         }))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::loss::{AbsoluteError, Beyond, SquaredError};
+    use reticent_mechanisms::Distance;
+
+    fn real(sensitivity: f64) -> ScalarQuery {
+        ScalarQuery::Real { sensitivity: Distance::new(sensitivity).expect("valid") }
+    }
+
+    #[test]
+    fn meshes_are_as_fine_as_the_noise_and_no_larger_than_can_be_solved() {
+        for (epsilon, delta, steps) in
+            [(0.003, 1e-6, 1), (0.1, 1e-9, 2), (1.0, 1e-6, 16), (4.0, 1e-3, 64), (10.0, 1e-3, 256)]
+        {
+            let mesh = Mesh::new(real(3.0), epsilon, delta).expect("valid").expect("real");
+            assert_eq!((mesh.steps, mesh.spacing), (steps, 3.0 / steps as f64), "{epsilon} {delta}");
+            assert!(mesh.last <= 6002 && mesh.last > 2 * steps);
+            if let Some(finer) = mesh.refined() {
+                assert_eq!((finer.steps, finer.spacing), (2 * steps, 0.5 * mesh.spacing));
+            }
+        }
+        let refused = Mesh::new(real(1.0), 1e-5, 1e-9).expect_err("too wide").to_string();
+        assert!(refused.contains("sensitivities"), "{refused}");
+        assert!(Mesh::new(real(1.0), 11.0, 1e-9).is_err_and(|error| error.to_string().contains("epsilon")));
+        let integers = |sensitivity| Mesh::new(ScalarQuery::Integer { sensitivity }, 1.0, 1e-6).expect("valid");
+        assert_eq!(integers(7).map(|mesh| (mesh.steps, mesh.spacing, mesh.refined())), Some((7, 1.0, None)));
+        assert_eq!(integers(257), None);
+    }
+
+    #[test]
+    fn the_loss_of_a_cell_lies_between_what_is_charged_and_what_is_paid() {
+        let mesh = Mesh::new(real(1.0), 1.0, 1e-3).expect("valid").expect("real");
+        for loss in [&AbsoluteError as &dyn Loss, &SquaredError, &Beyond { distance: 0.7 }] {
+            for k in 0..100 {
+                let (least, greatest) = (mesh.least_loss(loss, k), mesh.greatest_loss(loss, k));
+                let middle = loss.least_on(k as f64 * mesh.spacing, k as f64 * mesh.spacing);
+                assert!(least <= middle && least <= greatest, "{loss:?} {k}");
+                assert!(
+                    greatest - least <= 0.3 * mesh.spacing.powi(2) + 0.25 * mesh.spacing || greatest - least <= 1.0,
+                    "{loss:?} {k}"
+                );
+            }
+        }
+        assert!((mesh.greatest_loss(&AbsoluteError, 0) / mesh.spacing - 0.25).abs() < 1e-12);
+        assert!((mesh.greatest_loss(&SquaredError, 2) / mesh.spacing.powi(2) - (4.0 + 1.0 / 12.0)).abs() < 1e-12);
     }
 }

@@ -2,7 +2,7 @@
 
 mod repair;
 
-use crate::limit::{LimitError, Mesh, ScalarQuery, best_decreasing, limit_on, mesh_of, multiplicity};
+use crate::limit::{LimitError, Mesh, ScalarQuery, Solved, mesh_of, multiplicity, solve};
 use crate::loss::Loss;
 use repair::tables;
 use reticent_mechanisms::{Delta, Epsilon, Neighbours, Sensitivity, Tabulated};
@@ -29,6 +29,18 @@ const LEAST_DELTA: f64 = 1e-20;
 /// The solution of the linear programme is repaired until its exact table is certified ([`Tabulated`]): what is released is what is proved. On
 /// real numbers it is piecewise constant, with cells of at most a quarter of a sensitivity.
 ///
+/// # Example
+/// ```
+/// use reticent_choice::{AbsoluteError, ScalarQuery, optimum};
+/// use reticent_mechanisms::{Delta, Distance, Epsilon, Mechanism};
+/// let query = ScalarQuery::Real { sensitivity: Distance::new(1.0)? };
+/// let best = optimum(query, Epsilon::new(4.0)?, Delta::new(1e-6)?, &AbsoluteError)?;
+/// // Laplace noise has a mean absolute error of 0.25.
+/// assert!(best.limit > 0.137 && best.loss < 0.138);
+/// assert!(best.mechanism.delta(4.0)?.upper() <= 1e-6);
+/// # Ok::<(), reticent_choice::LimitError>(())
+/// ```
+///
 /// # Errors
 /// As for [`crate::limit`]; and if `delta` is below 1e-20, or an integer's sensitivity above 256 or too large for the programme at this budget.
 pub fn optimum(query: ScalarQuery, epsilon: Epsilon, delta: Delta, loss: &dyn Loss) -> Result<Optimum, LimitError> {
@@ -42,10 +54,9 @@ pub fn optimum(query: ScalarQuery, epsilon: Epsilon, delta: Delta, loss: &dyn Lo
             "the integers within reach are too many for a table; there is a limit only".into(),
         ));
     };
-    let solution = best_decreasing(mesh, promised, exception, loss)?;
-    let limit = limit_on(mesh, promised, exception, loss, &solution)?;
+    let Solved { mesh, noise, bound: limit } = solve(mesh, promised, exception, loss)?;
     let mut refusal = LimitError::NotSolved("no table could be made of the solution".into());
-    for table in tables(&solution, mesh.steps, promised, exception) {
+    for table in tables(&noise, mesh.steps, promised, exception) {
         match certified(query, mesh, table, epsilon, delta) {
             Ok(mechanism) => {
                 return Ok(Optimum { limit, loss: expected_loss(mesh, loss, mechanism.table()), mechanism });

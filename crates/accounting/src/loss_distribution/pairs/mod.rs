@@ -1,0 +1,11 @@
+//! Dominating pairs, one kind a file.
+
+mod atoms;
+mod by_profile;
+mod discrete;
+mod gaussian;
+mod laplace;
+mod of_event;
+mod subsampled;
+
+pub(crate) use of_event::{Term, pairs_of};
