@@ -8,6 +8,7 @@ mod clamped_law;
 mod error;
 mod error_law;
 mod excess;
+mod expression;
 mod integer_law;
 mod integer_limit;
 mod limit;

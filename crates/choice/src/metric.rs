@@ -106,7 +106,8 @@ impl FromStr for Metric {
                 .or_else(|| number("quantile:").map(Metric::Quantile))
                 .or_else(|| number("max:").map(Metric::MaximumQuantile)),
         };
-        let known = "l1, l2, max, max:Q, entropy, usefulness:T, quantile:Q or loss:FILE, with numbers T and Q";
+        let known =
+            "l1, l2, max, max:Q, entropy, usefulness:T, quantile:Q, loss:FILE or expression:TEXT, with numbers T and Q";
         let unknown = || ChoiceError::Meaningless(format!("the metric is `{text}`, but it must be {known}"));
         named.ok_or_else(unknown)?.checked()
     }

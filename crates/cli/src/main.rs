@@ -83,6 +83,7 @@ Metrics, all of the error of one released number but for max:
   quantile:Q    the T with P(|error| <= T) = Q      entropy       differential entropy (nats)
   loss:FILE     the mean of a loss of your own: CSV with columns |error| and loss, straight lines between them,
                 level before the first, and on from the last as steeply as it arrived
+  expression:E  the same from an expression of t = |error|, such as 'expression:min(t,3)^2'
 
 The limit is the least error that any noise added to the answer can have, proved; `upper` is what some noise reaches.
 With bounds, noise that depends on the answer joins, and can be better than that. A ratio is of the error to the lower

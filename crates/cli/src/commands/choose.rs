@@ -12,7 +12,7 @@ use crate::release::{Coverage, Finished, Source};
 use crate::report::{Parameter, by_name};
 use crate::request::Sensitivity;
 use crate::table::Table;
-use reticent_choice::{Budget, Candidate, Metric, Query, Ranking, Request, choose};
+use reticent_choice::{Budget, Candidate, Metric, PiecewiseLoss, Query, Ranking, Request, choose};
 use reticent_mechanisms::{Guarantee, Neighbours};
 use serde::Serialize;
 use std::collections::BTreeMap;
@@ -52,7 +52,7 @@ pub struct Choose {
     /// The public range of the true answer
     #[arg(long, value_name = "LO,HI", value_parser = number, value_delimiter = ',', allow_hyphen_values = true)]
     bounds: Option<Vec<f64>>,
-    /// What is to be small: l1, l2, max, max:Q, entropy, usefulness:T, quantile:Q or loss:FILE
+    /// What is to be small: l1, l2, max, max:Q, entropy, usefulness:T, quantile:Q, loss:FILE or expression:TEXT
     #[arg(long, value_name = "METRIC", default_value = "l1")]
     metric: String,
     /// Draw the densities, and the errors against epsilon with the limit, to this file, as SVG
@@ -98,7 +98,7 @@ pub fn run(arguments: Choose, format: Format, output: &mut Output) -> Result<(),
             "--release makes one release, and --releases plans for several: calibrate the winner's share with `reticent noise`",
         ));
     }
-    let metric = metric(&arguments.metric)?;
+    let metric = arguments.metric()?;
     if arguments.release {
         return release(&arguments, metric, format, output);
     }
@@ -111,14 +111,19 @@ pub fn run(arguments: Choose, format: Format, output: &mut Output) -> Result<(),
     }
 }
 
-fn metric(text: &str) -> Result<Metric, Failure> {
-    match text.strip_prefix("loss:") {
-        Some(path) => Ok(Metric::Loss(loss_file::read(path)?)),
-        None => Ok(text.parse()?),
-    }
-}
-
 impl Choose {
+    fn metric(&self) -> Result<Metric, Failure> {
+        if let Some(path) = self.metric.strip_prefix("loss:") {
+            return Ok(Metric::Loss(loss_file::read(path)?));
+        }
+        if let Some(text) = self.metric.strip_prefix("expression:") {
+            // Errors are expected on the scale of the sensitivity over epsilon; six decades around it leave room for all noise.
+            let distance = self.sensitivity.or(self.l1).or(self.l2).unwrap_or(1.0);
+            return Ok(Metric::Loss(PiecewiseLoss::from_expression(text, distance / self.epsilon)?));
+        }
+        Ok(self.metric.parse()?)
+    }
+
     /// What the options say together, for so many numbers if they were counted.
     fn request(&self, metric: Metric, counted: Option<usize>) -> Result<Request, Failure> {
         let whole = |name: &str, value: u64| {

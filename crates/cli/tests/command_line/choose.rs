@@ -47,6 +47,10 @@ fn a_loss_is_read_from_a_file_with_or_without_a_heading() {
     let l1 = reticent("choose --epsilon 1 --sensitivity 1 --metric l1 --format json").json();
     let error = |answer: &serde_json::Value| answer["ranking"][0]["error"].as_f64().unwrap();
     assert!((error(&table) / error(&l1) - 1.0).abs() < 1e-12);
+    let written = reticent("choose --epsilon 1 --sensitivity 1 --metric expression:t --format json").json();
+    assert!((error(&written) / error(&l1) - 1.0).abs() < 1e-9 && written["metric"] == "loss");
+    let falling = reticent("choose --epsilon 1 --sensitivity 1 --metric expression:exp(0-t)").refused();
+    assert!(falling.contains("cannot cost less"), "{falling}");
     for (content, why) in [
         (&b"0,0\n1,secret\n"[..], "line 2 of the loss"),
         (b"0,1\n1,0\n", "cannot cost less"),
