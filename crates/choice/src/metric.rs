@@ -122,7 +122,9 @@ fn quantile(law: &dyn ErrorLaw, outside: Bounds) -> Bounds {
         return Bounds::new(lower, upper);
     }
     let level = outside.ln();
-    let excess = |t: f64| law.exceedance(t).clamp(f64::MIN_POSITIVE, 1.0).ln() - level;
+    // Where nothing is left the logarithm would be minus infinity; the least positive number stands for it.
+    let positive = |tail: Bounds| Bounds::new(tail.lower().max(f64::MIN_POSITIVE), tail.upper().max(f64::MIN_POSITIVE));
+    let excess = |t: f64| positive(law.exceedance(t)).ln() - level;
     let guess = law.mean_square().estimate().sqrt();
     let guess = if guess.is_finite() && guess > 0.0 { guess } else { 1.0 };
     let range = Range::POSITIVE.bracket_from(guess).to_within(1e-14);

@@ -112,7 +112,7 @@ impl Ranking {
     /// Why the best is the best, in a sentence.
     pub fn explanation(&self) -> String {
         let best = self.best();
-        let lead = format!("{}: {}", best.mechanism.name(), best.why);
+        let lead = format!("{}: {}", best.name, best.why);
         let distance = match self.ratio_to_limit(best) {
             Some(ratio) if ratio < 1.0 - 1e-9 => {
                 "; noise that makes no use of the bounds cannot do as well".to_string()

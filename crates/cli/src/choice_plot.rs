@@ -19,14 +19,12 @@ pub fn picture(ranking: &Ranking) -> String {
     side_by_side(&[densities(ranking), errors(ranking)])
 }
 
-/// The mechanisms that are drawn, with the names of their curves.
-fn drawn(ranking: &Ranking) -> Vec<(String, &Candidate)> {
-    let mut drawn: Vec<(String, &Candidate)> = Vec::new();
+/// The mechanisms that are drawn.
+fn drawn(ranking: &Ranking) -> Vec<&Candidate> {
+    let mut drawn = Vec::new();
     for (place, candidate) in ranking.candidates.iter().enumerate() {
-        let name = candidate.mechanism.name();
-        if place < BEST || USUAL.contains(&name) {
-            let before = drawn.iter().filter(|(_, other)| other.mechanism.name() == name).count();
-            drawn.push((if before == 0 { name.to_string() } else { format!("{name} ({})", before + 1) }, candidate));
+        if place < BEST || USUAL.contains(&candidate.name) {
+            drawn.push(candidate);
         }
     }
     drawn
@@ -41,14 +39,14 @@ fn densities(ranking: &Ranking) -> Chart {
         let x = reach * f64::from(i) / f64::from(DENSITY_POINTS);
         if integer { x.round() } else { x }
     };
-    let curves = drawn(ranking).into_iter().map(|(name, candidate)| {
+    let curves = drawn(ranking).into_iter().map(|candidate| {
         let mut points: Vec<(f64, f64)> = Vec::new();
         for x in (-DENSITY_POINTS..=DENSITY_POINTS).map(place) {
             if points.last().is_none_or(|last| last.0 < x) {
                 points.push((x, candidate.law.density(x)));
             }
         }
-        Curve { name, points }
+        Curve { name: candidate.name.to_string(), points }
     });
     let curves: Vec<_> = curves.collect();
     let highest = curves.iter().flat_map(|curve| &curve.points).map(|point| point.1).fold(0.0, f64::max);
@@ -78,7 +76,8 @@ fn errors(ranking: &Ranking) -> Chart {
     let points = if slow { SLOW_POINTS } else { QUICK_POINTS };
     let (low, high) = (0.25 * budget.epsilon(), (2.0 * budget.epsilon()).min(700.0));
     let drawn = drawn(ranking);
-    let mut curves: Vec<_> = drawn.iter().map(|(name, _)| Curve { name: name.clone(), points: Vec::new() }).collect();
+    let mut curves: Vec<_> =
+        drawn.iter().map(|candidate| Curve { name: candidate.name.to_string(), points: Vec::new() }).collect();
     let mut limit = Curve { name: "limit".into(), points: Vec::new() };
     let mut progress = Progress::new("drawing", points as usize, 1);
     for i in 0..points {
@@ -88,12 +87,8 @@ fn errors(ranking: &Ranking) -> Chart {
         let at = Request { budget, ..request.clone() };
         let ranked = choose(&at, |_| ()).or_else(|_| choose_without_programme(&at));
         let Ok(ranked) = ranked else { continue };
-        for ((_, candidate), curve) in drawn.iter().zip(&mut curves) {
-            let same = |other: &&Candidate| {
-                let kind = |candidate: &Candidate| candidate.why.contains("moved onto the bounds");
-                other.mechanism.name() == candidate.mechanism.name() && kind(other) == kind(candidate)
-            };
-            if let Some(found) = ranked.candidates.iter().find(same) {
+        for (candidate, curve) in drawn.iter().zip(&mut curves) {
+            if let Some(found) = ranked.candidates.iter().find(|other| other.name == candidate.name) {
                 curve.points.push((epsilon, shown(metric, found.error.upper())));
             }
         }

@@ -56,7 +56,7 @@ fn best_order<M: Mechanism + Clone + 'static>(
             "uses that the answer is bounded: noise of order {}, {way}; the error is that of the worst answer",
             order.get()
         );
-        Candidate::judged(request, Box::new(mechanism), Box::new(law), why)
+        Candidate::judged(request, name, Box::new(mechanism), Box::new(law), why)
     };
     // Of all failures the last is as good as any.
     let mut best: Outcome = Err(refuse(name, "no order could be calibrated"));

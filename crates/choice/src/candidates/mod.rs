@@ -21,6 +21,8 @@ use reticent_numerics::Bounds;
 /// A mechanism that keeps the budget, with the error that it brings.
 #[derive(Debug)]
 pub struct Candidate {
+    /// What the ranking calls it: the name of the mechanism, and for bounded noise what happens at the bounds, too.
+    pub name: &'static str,
     /// The mechanism, ready to release.
     pub mechanism: Box<dyn Mechanism>,
     /// The distribution of its error.
@@ -57,9 +59,9 @@ pub(crate) fn failed<E: Into<ChoiceError>>(mechanism: &'static str) -> impl Fn(E
 pub(crate) fn all(request: &Request, reached: &mut dyn FnMut(&'static str)) -> Vec<Outcome> {
     type Maker = fn(&Request) -> Outcome;
     let makers: [(&'static str, Maker); 10] = [
-        ("laplace", pure::laplace),
-        ("discrete-laplace", pure::discrete_laplace),
         ("staircase", pure::staircase),
+        ("discrete-laplace", pure::discrete_laplace),
+        ("laplace", pure::laplace),
         ("random-scale-laplace", random_scale::random_scale_laplace),
         ("gaussian", approximate::gaussian),
         ("truncated-laplace", approximate::truncated_laplace),
@@ -108,12 +110,13 @@ impl Candidate {
             mechanism = Box::new(Clamped::new(mechanism, lower, upper).map_err(failed(name))?);
             law = Box::new(ClampedLaw::new(law, (upper - lower).next_up()));
         }
-        Self::judged(request, mechanism, law, why.into())
+        Self::judged(request, name, mechanism, law, why.into())
     }
 
     /// The error by the metric, if it is finite.
     pub(crate) fn judged(
         request: &Request,
+        name: &'static str,
         mechanism: Box<dyn Mechanism>,
         law: Box<dyn ErrorLaw>,
         why: String,
@@ -126,8 +129,8 @@ impl Candidate {
             } else {
                 format!("its error by the metric {metric} could not be bounded")
             };
-            return Err(refuse(mechanism.name(), reason));
+            return Err(refuse(name, reason));
         }
-        Ok(Candidate { mechanism, law, error, why })
+        Ok(Candidate { name, mechanism, law, error, why })
     }
 }

@@ -65,5 +65,5 @@ fn candidate(request: &Request, mechanism: Tabulated) -> Outcome {
         law = Box::new(ClampedLaw::new(law, (upper - lower).next_up()));
     }
     let why = "made for this metric and budget by a linear programme, and certified cell by cell";
-    Candidate::judged(request, mechanism, law, why.into())
+    Candidate::judged(request, NAME, mechanism, law, why.into())
 }

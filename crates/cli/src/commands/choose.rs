@@ -234,7 +234,7 @@ fn parameters(candidate: &Candidate) -> BTreeMap<&'static str, Parameter> {
 
 fn answer(ranking: &Ranking) -> Answer {
     let row = |candidate: &Candidate| Row {
-        mechanism: candidate.mechanism.name(),
+        mechanism: candidate.name,
         parameters: parameters(candidate),
         error: figure(candidate.error),
         ratio_to_limit: ranking.ratio_to_limit(candidate),
@@ -263,7 +263,7 @@ fn table(ranking: &Ranking) -> String {
         let promise =
             if kept.delta > 0.0 { format!("{}, {:e}", kept.epsilon, kept.delta) } else { format!("{}", kept.epsilon) };
         table.row([
-            candidate.mechanism.name().to_string(),
+            candidate.name.to_string(),
             figure(candidate.error).map_or("not finite".to_string(), rounded),
             ranking.ratio_to_limit(candidate).map_or("not known".to_string(), |ratio| format!("{ratio:.4}")),
             promise,
@@ -281,7 +281,7 @@ fn table(ranking: &Ranking) -> String {
         });
     let mut text = format!("{}\n{limit}\nBest: {}\n\nWhy the others:\n", table.render(), ranking.explanation());
     for candidate in ranking.candidates.iter().skip(1) {
-        text += &format!("  {}: {}.\n", candidate.mechanism.name(), candidate.why);
+        text += &format!("  {}: {}.\n", candidate.name, candidate.why);
     }
     for refusal in &ranking.refusals {
         text += &format!("  {} is left out: {}.\n", refusal.mechanism, refusal.reason);
