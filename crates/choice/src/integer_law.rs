@@ -22,6 +22,20 @@ impl<N: IntegerNoise> Discrete<N> {
         Discrete { noise, errors: *errors }
     }
 
+    /// An upper bound of the sum of `P[|N| > n]` over the integers from `n` on, by doubling: at most `r + 1` terms of at most `P[|N| > r]` from `r` to `2 r`.
+    fn sum_beyond(&self, n: f64) -> f64 {
+        let (mut total, mut r) = (0.0, n.max(1.0));
+        for _ in 0..120 {
+            let tail = self.beyond(r).upper();
+            total += 1.000_001 * (r + 1.0) * tail;
+            r *= 2.0;
+            if tail < 1e-300 {
+                return total + f64::MIN_POSITIVE;
+            }
+        }
+        f64::INFINITY
+    }
+
     fn beyond(&self, n: f64) -> Bounds {
         let tail = self.noise.upper_tail(n as u128 + 1, &Bounds::ONE);
         (tail.times_power_of_two(1) / self.noise.mass(&Bounds::ONE)).clamp(0.0, 1.0)
@@ -41,7 +55,7 @@ impl<N: IntegerNoise> ErrorLaw for Discrete<N> {
             return self.errors.mean_absolute;
         }
         if next > f64::from(TERMS) {
-            return Bounds::new(0.0, self.errors.mean_absolute.upper());
+            return Bounds::new(0.0, self.sum_beyond(next - 1.0).min(self.errors.mean_absolute.upper()));
         }
         let near = (0..next as u32).fold(Bounds::ZERO, |sum, n| sum + self.beyond(f64::from(n)));
         let part = (Bounds::exact(next) - Bounds::exact(t)) * self.beyond(next - 1.0);
