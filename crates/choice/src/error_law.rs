@@ -5,7 +5,8 @@ use reticent_mechanisms::{Errors, Mechanism};
 use reticent_noise::Noise;
 use reticent_noise::error::exceedance;
 use reticent_numerics::Bounds;
-use reticent_numerics::quadrature::{Options, integrate_convex};
+use reticent_numerics::quadrature::{Options, integrate_convex, integrate_monotone};
+use reticent_numerics::root::Direction;
 use std::fmt::Debug;
 
 /// The distribution of `|error|`, through the figures by which every metric is expressed.
@@ -112,9 +113,7 @@ impl<M: Mechanism> ErrorLaw for WorstAnswer<M> {
             return Bounds::ZERO;
         }
         let options = Options { relative_tolerance: 1e-6, pieces: 4000, ..Options::default() };
-        let falling = reticent_numerics::root::Direction::Decreasing;
-        let integral =
-            reticent_numerics::quadrature::integrate_monotone(|t| self.exceedance(t), falling, t, self.range, &options);
+        let integral = integrate_monotone(|t| self.exceedance(t), Direction::Decreasing, t, self.range, &options);
         Bounds::new(0.0, integral.upper())
     }
 

@@ -18,7 +18,7 @@ pub fn step(r: u32, sensitivity: u32) -> f64 {
     (f64::from(r) - 0.5) / f64::from(sensitivity)
 }
 
-/// The least expected loss of integer noise, by trying every step; `None` for a sensitivity above [`LARGEST_SENSITIVITY`].
+/// The least expected loss of integer noise, by trying every step; `None` for a sensitivity above 20000.
 pub fn least_integer_loss(epsilon: f64, sensitivity: u32, loss: &PiecewiseLoss) -> Option<StaircaseLimit> {
     if !(1..=LARGEST_SENSITIVITY).contains(&sensitivity) {
         return None;

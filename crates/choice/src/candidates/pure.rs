@@ -1,7 +1,7 @@
 //! Mechanisms without an exception to their promise.
 
 use super::{Candidate, Outcome, failed, refuse};
-use crate::error_law::{Additive, ErrorLaw};
+use crate::error_law::Additive;
 use crate::integer_law::Discrete;
 use crate::integer_limit::{least_integer_exceedance, least_integer_loss, least_integer_quantile, step};
 use crate::metric::Metric;
@@ -9,7 +9,7 @@ use crate::piecewise_loss::PiecewiseLoss;
 use crate::request::Request;
 use crate::staircase_limit::{StaircaseLimit, least_entropy, least_exceedance, least_loss, least_quantile};
 use reticent_mechanisms::{DiscreteLaplace, Epsilon, Laplace, Mechanism, Staircase};
-use reticent_numerics::Bounds;
+use reticent_numerics::{Bounds, Enclosure};
 
 pub(super) fn laplace(request: &Request) -> Outcome {
     const NAME: &str = "laplace";
@@ -71,9 +71,7 @@ pub(super) fn additive_law<N: crate::Excess + 'static>(
     mechanism: &impl Mechanism,
 ) -> Result<Additive<N>, super::Refusal> {
     let errors = mechanism.errors().ok_or_else(|| refuse(mechanism.name(), "its error is not known"))?;
-    let law = Additive::new(noise, mechanism.scale(), &errors);
-    debug_assert!(!law.is_integer());
-    Ok(law)
+    Ok(Additive::new(noise, mechanism.scale(), &errors))
 }
 
 /// The least error under a pure promise of one release's share, and the steps that reach it; `None` for a vector, and where integers move by more than can be
@@ -86,8 +84,7 @@ pub(crate) fn pure_limit(request: &Request) -> Option<StaircaseLimit> {
     let distance = query.l1();
     let absolute = PiecewiseLoss::absolute();
     let square = PiecewiseLoss::square();
-    let rooted =
-        |limit: StaircaseLimit| StaircaseLimit { least: reticent_numerics::Enclosure::sqrt(limit.least), ..limit };
+    let rooted = |limit: StaircaseLimit| StaircaseLimit { least: limit.least.sqrt(), ..limit };
     if query.is_integer() {
         let whole = (distance <= 20_000.0).then_some(distance as u32)?;
         return match &request.metric {
@@ -120,7 +117,6 @@ fn integer_entropy(epsilon: f64, sensitivity: u32) -> StaircaseLimit {
     let nearest = (real.gamma * f64::from(sensitivity) + 0.5).floor().clamp(1.0, f64::from(sensitivity)) as u32;
     let entropy = |r: u32| {
         // ln(2 D S/(1 - b)) + epsilon (b/(1 - b) + b (1 - gamma)/S), S = gamma + b (1 - gamma).
-        use reticent_numerics::Enclosure;
         let (exponent, gamma) = (Bounds::exact(-epsilon), Bounds::exact(step(r, sensitivity)));
         let (b, rest) = (exponent.exp(), -exponent.exp_m1());
         let period = gamma + b * (Bounds::ONE - gamma);

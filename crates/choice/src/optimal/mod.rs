@@ -42,7 +42,7 @@ const LEAST_DELTA: f64 = 1e-20;
 /// ```
 ///
 /// # Errors
-/// As for [`crate::limit`]; and if `delta` is below 1e-20, or an integer's sensitivity above 256 or too large for the programme at this budget.
+/// As for [`crate::limit()`]; and if `delta` is below 1e-20, or an integer's sensitivity above 256 or too large for the programme at this budget.
 pub fn optimum(query: ScalarQuery, epsilon: Epsilon, delta: Delta, loss: &dyn Loss) -> Result<Optimum, LimitError> {
     let (promised, exception) = (epsilon.get(), delta.get());
     if exception < LEAST_DELTA {
