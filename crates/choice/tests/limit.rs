@@ -126,3 +126,19 @@ fn integers_agree_with_the_plain_programme() {
     // That noise should not increase away from zero is an assumption that the limit must not make.
     assert!(decreasing_costs > 20, "{decreasing_costs}");
 }
+
+#[test]
+fn small_losses_have_a_limit_next_to_truncated_laplace_noise() {
+    for (epsilon, delta) in [(0.03, 1e-4), (1e-3, 1e-6), (1e-6, 1e-12), (1e-9, 1e-3)] {
+        let (epsilon, delta) = budget(epsilon, delta);
+        let scalar = Sensitivity::scalar(3.0, Neighbours::AddRemove).unwrap();
+        let errors = losses_of(&TruncatedLaplace::calibrate(&scalar, epsilon, delta).unwrap(), 1.0);
+        for (loss, error) in [(&AbsoluteError as &dyn Loss, errors[0]), (&SquaredError, errors[1])] {
+            let least = limit(real(3.0), epsilon, Some(delta), loss).unwrap();
+            assert!(least <= error && least > 0.998 * error, "{epsilon:?} {delta:?} {loss:?}: {least} {error}");
+            // Integers by way of real noise, less what spreading gains.
+            let integers = limit(ScalarQuery::Integer { sensitivity: 3 }, epsilon, Some(delta), loss).unwrap();
+            assert!(integers <= error && integers > 0.99 * least - 0.5, "{epsilon:?} {delta:?}: {integers} {least}");
+        }
+    }
+}

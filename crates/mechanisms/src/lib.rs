@@ -29,6 +29,7 @@ mod sensitivity_lattice;
 mod sharp;
 mod staircase;
 mod tabulated;
+mod tabulated_error;
 mod truncated;
 mod truncated_error;
 mod truncated_laplace;

@@ -2,6 +2,7 @@
 
 use crate::additive::AdditiveRelease;
 use crate::sensitivity_lattice::SensitivityLattice;
+use crate::tabulated_error::{StepLaw, integer};
 use crate::{Certificate, Delta, Epsilon, Errors, Guarantee, Mechanism, MechanismError, Notion, Releaser, Sensitivity};
 use reticent_events::Event;
 use reticent_noise::randomness::{RandomBits, RandomnessError};
@@ -143,80 +144,9 @@ impl Tabulated {
         self.answers == Answers::Integers
     }
 
-    /// `P[N = k] = P[N = -k]`.
-    fn probability(&self, k: usize) -> Wide {
-        integer(self.table.weights()[k]) / integer(self.table.total())
+    fn law(&self) -> StepLaw<'_> {
+        StepLaw { table: &self.table, whole: self.is_integer() }
     }
-
-    /// `sum of 2 f(k) P[N = k]` over `k >= 1`.
-    fn sum(&self, f: impl Fn(Wide) -> Wide) -> Wide {
-        let total = integer(self.table.total());
-        let sum = self
-            .table
-            .weights()
-            .iter()
-            .enumerate()
-            .skip(1)
-            .fold(Wide::ZERO, |sum, (k, &weight)| sum + f(Wide::from(k as f64)) * integer(weight));
-        sum.times_power_of_two(1) / total
-    }
-
-    /// The Shannon entropy of the steps, `-sum of P ln P`.
-    fn shannon(&self) -> Wide {
-        (0..self.table.weights().len()).filter(|&k| self.table.weights()[k] > 0).fold(Wide::ZERO, |sum, k| {
-            let p = self.probability(k);
-            sum - (p * p.ln()).times_power_of_two(i32::from(k > 0))
-        })
-    }
-
-    /// `P[|N| > k]`.
-    fn beyond(&self, k: u64) -> Wide {
-        IntegerNoise::upper_tail(&self.table, u128::from(k) + 1, &Wide::ONE).times_power_of_two(1)
-            / integer(self.table.total())
-    }
-
-    /// `P[|noise| > t]` for `t >= 0` steps.
-    fn exceeds(&self, t: Wide) -> Bounds {
-        let on = |k: u64| match self.answers {
-            Answers::Integers => self.beyond(k),
-            // Within the cell of k the tail is linear.
-            Answers::Reals => {
-                let rest = Wide::from(k as f64) + Wide::from(0.5) - t;
-                self.beyond(k)
-                    + integer(self.table.weight(k)).times_power_of_two(1) / integer(self.table.total()) * rest
-            }
-        };
-        let shifted = if self.is_integer() { t } else { t + Wide::from(0.5) };
-        let last = self.table.reach() as f64 + 1.0;
-        let (low, high) =
-            (shifted.bounds().lower().floor().clamp(0.0, last), shifted.bounds().upper().floor().clamp(0.0, last));
-        on(low as u64).hull(on(high as u64)).bounds().clamp(0.0, 1.0)
-    }
-
-    /// The least `t`, in steps, with `P[|noise| > t] <= 1/20`.
-    fn quantile_95(&self) -> Bounds {
-        let twentieth = Wide::ONE / Wide::from(20.0);
-        // The least k with P[|N| > k] <= 1/20 as far as can be proved, and as far as cannot be excluded.
-        let reach = self.table.reach();
-        let first =
-            |holds: &dyn Fn(Bounds) -> bool| (0..=reach).find(|&k| holds(self.beyond(k).bounds())).unwrap_or(reach);
-        let limit = twentieth.bounds();
-        let (low, high) = (first(&|p| p.lower() <= limit.upper()), first(&|p| p.upper() <= limit.lower()));
-        if self.is_integer() {
-            return Bounds::new(low as f64, high as f64);
-        }
-        // In the cell of k: P[|N| > k] + 2 p_k (k + 1/2 - t) = 1/20. The cell of zero begins at zero.
-        let inside = |k: u64| {
-            let slope = integer(self.table.weight(k)).times_power_of_two(1) / integer(self.table.total());
-            Wide::from(k as f64) + Wide::from(0.5) - (twentieth - self.beyond(k)) / slope
-        };
-        inside(low).hull(inside(high)).bounds().clamp(0.0, f64::INFINITY)
-    }
-}
-
-/// A weight, or a sum of weights, which is below `2^127`.
-fn integer(weight: u128) -> Wide {
-    Wide::ONE.integer(weight as i128)
 }
 
 /// The formula at [`Tabulated`].
@@ -278,22 +208,8 @@ impl Mechanism for Tabulated {
         }
     }
 
-    /// In steps: `E|N|`, to which the cell of zero adds `p_0/4` on real numbers; `E N^2`, and `1/12` there; the Shannon entropy of the steps, and
-    /// `ln h` more there.
     fn errors(&self) -> Option<Errors> {
-        let h = Wide::from(self.spacing());
-        let (mut mean, mut square, mut entropy) = (self.sum(|k| k), self.sum(|k| k * k), self.shannon());
-        if self.answers == Answers::Reals {
-            mean = mean + self.probability(0).times_power_of_two(-2);
-            square = square + Wide::ONE / Wide::from(12.0);
-            entropy = entropy + h.ln();
-        }
-        Some(Errors {
-            mean_absolute: (mean * h).bounds(),
-            root_mean_square: (square.sqrt() * h).bounds(),
-            entropy: entropy.bounds(),
-            quantile_95: self.quantile_95() * h.bounds(),
-        })
+        Some(self.law().errors(self.spacing()))
     }
 
     fn usefulness(&self, t: f64) -> Option<Bounds> {
@@ -304,7 +220,7 @@ impl Mechanism for Tabulated {
             return Some(Bounds::ZERO);
         }
         let reach = (self.table.reach() as f64 + 1.0) * self.spacing();
-        Some((Bounds::ONE - self.exceeds(Wide::from(t.min(reach)) / Wide::from(self.spacing()))).clamp(0.0, 1.0))
+        Some((Bounds::ONE - self.law().exceeds(Wide::from(t.min(reach)) / Wide::from(self.spacing()))).clamp(0.0, 1.0))
     }
 
     fn releaser(&self) -> Result<Box<dyn Releaser>, MechanismError> {

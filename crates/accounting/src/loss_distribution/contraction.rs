@@ -90,7 +90,8 @@ impl Walk {
     /// Adds a side, shortened until its end is proved to lie below the chord over it, and says which test is next. `None` if that does not succeed.
     fn append(&mut self, index: i64, height: f64, width: f64, tests: &[Test]) -> Option<usize> {
         let mut height = height;
-        for shrink in [1e-15, 1e-14, 1e-13, 1e-12, 1e-11, 1e-10, 1e-9, 1e-8] {
+        // The margin of the proof is worth some 1e-15 of the height over the angle at which the side meets the chord, which is about the step.
+        for shrink in [1e-15, 1e-14, 1e-13, 1e-12, 1e-11, 1e-10, 1e-9, 1e-8, 1e-7, 1e-6, 1e-5, 1e-4, 1e-3, 1e-2] {
             let end = self.after(height, width);
             let next = (1..tests.len()).rev().find(|&i| difference(tests[i - 1].q, end.q) <= 0.0)?;
             if is_below(end, tests[next - 1], tests[next]) {
@@ -131,8 +132,12 @@ impl Walk {
             let last = lowest.ceil() as i64;
             let exact = ((p_left - slope(last) * q_left) / (1.0 - slope(last) / slope(index))).clamp(0.0, height);
             let widths = [index, last].map(|index| width_of(index, step));
-            for shrink in [1e-15, 1e-14, 1e-13, 1e-12, 1e-10, 1e-8, 1e-6] {
-                let first = exact * (1.0 - shrink);
+            // Starting early by `s` leaves about `s h` at the end, which must hold the rounding of numbers around 1.
+            for rounding in [1e-15, 4e-15, 1.6e-14, 6.4e-14, 2.6e-13] {
+                let first = exact - rounding / step.min(1.0);
+                if first < 0.0 {
+                    break;
+                }
                 let corner = self.after(first, widths[0]);
                 self.corners.push(corner);
                 let rest = difference(1.0, corner.q) * slope(last);
@@ -189,65 +194,4 @@ fn add(a: (f64, f64), b: f64) -> (f64, f64) {
     let low = a.1 + error;
     let high = sum + low;
     (high, low - (high - sum))
-}
-
-#[cfg(test)]
-mod scratch {
-    use super::*;
-    use crate::loss_distribution::grid::Cuts;
-    use crate::loss_distribution::pairs::pairs_of;
-    use reticent_events::Event;
-    #[test]
-    fn look() {
-        let events = [
-            Event::Laplace { scale: 10.0, sensitivity: 1.0 },
-            Event::Gaussian { sigma: 1.0, sensitivity: 1.0 },
-            Event::PoissonSubsampled { rate: 0.01, event: Box::new(Event::Gaussian { sigma: 1.0, sensitivity: 1.0 }) },
-            Event::DiscreteLaplace { scale: 3.0, sensitivity: 2 },
-            Event::DiscreteGaussian { sigma: 3.0, sensitivity: 1 },
-            Event::RandomizedResponse { epsilon: 0.1, categories: 2 },
-        ];
-        for e in events {
-            let charges = crate::Charges::new(&[e.clone()]).unwrap();
-            for terms in pairs_of(&charges).unwrap().0 {
-                for step in [0.0078125, 0.001953125, 0.00048828125] {
-                    let s = Sampled::new(&*terms[0].dominating, step, Cuts { right: 1e-20, left: 1e-14 }).unwrap();
-                    let up = s.dominating();
-                    let lo = contracted(&s);
-                    let stat = |m: &Masses| {
-                        let t: f64 = m.masses.iter().sum();
-                        let q: f64 = m
-                            .masses
-                            .iter()
-                            .enumerate()
-                            .map(|(i, w)| w * (-((m.first + i as i64) as f64 * step)).exp())
-                            .sum();
-                        let mean: f64 =
-                            m.masses.iter().enumerate().map(|(i, w)| w * ((m.first + i as i64) as f64 * step)).sum();
-                        let sq: f64 = m
-                            .masses
-                            .iter()
-                            .enumerate()
-                            .map(|(i, w)| w * ((m.first + i as i64) as f64 * step).powi(2))
-                            .sum();
-                        format!(
-                            "n {} 1-p {:.2e} 1-q {:.2e} mean {:.10} var {:.6e}",
-                            m.masses.len(),
-                            1.0 - t,
-                            1.0 - q,
-                            mean,
-                            sq - mean * mean
-                        )
-                    };
-                    println!(
-                        "{} {step}\n  up {}\n  lo {} tests {}",
-                        e.mechanism(),
-                        stat(&up),
-                        stat(&lo),
-                        s.tests().len()
-                    );
-                }
-            }
-        }
-    }
 }

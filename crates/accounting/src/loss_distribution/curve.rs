@@ -95,13 +95,6 @@ impl Curve {
             Side::Upper => (error, 1.0 + rounding, outside_right),
             Side::Lower => (-error, 1.0 - rounding, -(outside_left + outside_right) / (frame.tilt + 1.0)),
         };
-        if std::env::var("DBG").is_ok() {
-            eprintln!(
-                "error {error:e} sum {:e} max {:e} out {outside_left:e} {outside_right:e}",
-                masses.iter().sum::<f64>(),
-                masses.iter().cloned().fold(0.0, f64::max)
-            );
-        }
         curve.values = curve.recursion(&masses, shift, factor, extra);
         Ok(curve)
     }
@@ -112,6 +105,7 @@ impl Curve {
         let mut values = vec![0.0; size];
         let (mut total, mut gain) = (0.0, 0.0);
         let mut place = (first + size as i64).rem_euclid(size as i64) as usize;
+        let mut further = 0.0_f64;
         let mut distance_factor = if self.side == Side::Upper { 1.0 } else { 0.0 };
         for value in values.iter_mut().rev() {
             gain = decay * (shrink * gain + rise * total);
@@ -119,7 +113,11 @@ impl Curve {
             total = (masses[place] + shift).max(0.0) + decay * total;
             // Mass beyond the frame counts for e^(-lambda d) at the distance d of its end, or, from below, for the most at any distance.
             let beyond = if self.side == Side::Upper { extra * distance_factor } else { extra };
-            *value = (gain * factor + beyond * (1.0 + 1e-8)).max(0.0);
+            let here = (gain * factor + beyond * (1.0 + 1e-8)).max(0.0);
+            // As delta falls, a lower bound further right is one here too.
+            further =
+                if self.side == Side::Lower { here.max(further * decay * (1.0 - 4.0 * f64::EPSILON)) } else { here };
+            *value = further;
             distance_factor *= decay;
         }
         values
@@ -272,18 +270,4 @@ fn infinite(terms: &[(Masses, u64)], side: Side) -> f64 {
         finite = finite + times * sum.ln();
     }
     (all.exp() - finite.exp()).lower().max(0.0)
-}
-
-impl Curve {
-    pub(super) fn debug(&self) -> String {
-        format!(
-            "{:?} log {:?} infinite {:e} deltas {:e} {:e} {:e}",
-            self.side,
-            self.log_scale,
-            self.infinite,
-            self.delta(0),
-            self.delta(self.values.len() / 2),
-            self.delta(self.values.len() - 1)
-        )
-    }
 }

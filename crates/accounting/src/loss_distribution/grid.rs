@@ -18,11 +18,13 @@ pub(super) struct Masses {
 
 /// A pair at all multiples of half a step between two losses, each rounded down to an `f64`: there `delta` is no less than at the multiple itself, and a test is
 /// a test wherever it was found.
+///
+/// Where hardly any of the tilted loss is left, not all multiples are looked at: the error of a cell is its mass times its square.
 #[derive(Debug)]
 pub(super) struct Sampled {
     step: f64,
-    /// The index of the first grid point; `points` starts there and ends with a grid point.
-    first: i64,
+    /// Which multiples of half a step, rising; the even ones are grid points, and the first and the last are even.
+    halves: Vec<i64>,
     points: Vec<Point>,
     infinite: Bounds,
 }
@@ -34,6 +36,8 @@ pub(super) struct Cuts {
     pub(super) right: f64,
     /// `P` mass before the first grid point, which counts as if it was there.
     pub(super) left: f64,
+    /// The tilt under which the losses will be added.
+    pub(super) tilt: f64,
 }
 
 /// The most grid points of one pair.
@@ -58,7 +62,7 @@ impl Sampled {
             // no bound on P[L <= x] but 1 - delta.
             point.test.map_or(1.0 - point.delta.lower(), |test| sub_up(1.0, test.p)) <= cuts.left
         };
-        let last = edge(|distance| is_over(distance)).ok_or_else(too_fine)?;
+        let last = edge(is_over).ok_or_else(too_fine)?;
         let last =
             if last == 0 { edge(|distance| !is_over(-distance)).map_or(0, |distance| 1 - distance) } else { last };
         let first = -edge(|distance| is_before(-distance)).ok_or_else(too_fine)?;
@@ -67,8 +71,23 @@ impl Sampled {
         if last - first > MOST_POINTS {
             return Err(too_fine());
         }
-        let points = (2 * first..=2 * last).map(|half| pair.at(loss(half))).collect();
-        let mut sampled = Sampled { step, first, points, infinite: pair.infinite() };
+        let mut sampled = Sampled { step, halves: Vec::new(), points: Vec::new(), infinite: pair.infinite() };
+        let mut index = first;
+        loop {
+            let x = loss(2 * index);
+            let point = pair.at(x);
+            sampled.push(2 * index, point);
+            if index == last {
+                break;
+            }
+            let left = point.test.map_or(point.delta.upper(), |test| test.p) * (cuts.tilt * x).exp();
+            // The cell's square times what is left is at most a hundredth of the square of the step.
+            let stride = (0.1 / left.sqrt()).clamp(1.0, 4096.0) as i64;
+            if stride == 1 {
+                sampled.push(2 * index + 1, pair.at(loss(2 * index + 1)));
+            }
+            index = (index + stride).min(last);
+        }
         sampled.find_tests();
         Ok(sampled)
     }
@@ -79,27 +98,29 @@ impl Sampled {
     ///
     /// A distribution's mass `W_j` at `x_j` and beyond is `delta - t d delta/dt` on the line that ends at `t = e^(x_j)`:
     ///
-    /// `W_j = delta_j + (delta_(j-1) - delta_j) / (1 - e^-h)`.
+    /// `W_j = delta_j + (delta_(j-1) - delta_j) / (1 - e^(x_(j-1) - x_j))`.
     ///
     /// Conversely `delta_i = sum_(j > i) W_j (e^(x_i - x_(j-1)) - e^(x_i - x_j))` plus the mass at infinity, whose terms all grow with `W`: so rounding each `W_j` up, and raising some to make
     /// them fall with `j`, is sound. What is left of the first point is counted there.
     pub(super) fn dominating(&self) -> Masses {
-        let mut deltas: Vec<f64> = self.points.iter().step_by(2).map(|point| point.delta.upper()).collect();
-        for j in (1..deltas.len()).rev() {
-            deltas[j - 1] = deltas[j - 1].max(deltas[j]);
-        }
-        let gap = (-(-Bounds::exact(self.step)).exp_m1()).lower();
-        let infinite = deltas[deltas.len() - 1];
-        let mut masses = vec![0.0; deltas.len()];
-        let mut beyond = infinite;
-        for j in (1..deltas.len()).rev() {
-            let here = add_up(deltas[j], div_up(sub_up(deltas[j - 1], deltas[j]), gap));
+        let grid = self.halves.iter().zip(&self.points).filter(|(half, _)| **half % 2 == 0);
+        let grid: Vec<(i64, f64)> = grid.map(|(half, point)| (half / 2, point.delta.upper())).collect();
+        let gap_of = |steps: i64| (-(-(Bounds::exact(steps as f64) * Bounds::exact(self.step))).exp_m1()).lower();
+        let gap_of_one = gap_of(1);
+        let mut masses = vec![0.0; (self.last() - self.first() + 1) as usize];
+        let infinite = grid[grid.len() - 1].1;
+        let (mut beyond, mut delta) = (infinite, infinite);
+        for cell in grid.windows(2).rev() {
+            let [(left, left_delta), (right, _)] = [cell[0], cell[1]];
+            let left_delta = left_delta.max(delta);
+            let gap = if right - left == 1 { gap_of_one } else { gap_of(right - left) };
+            let here = add_up(delta, div_up(sub_up(left_delta, delta), gap));
             let here = at_most_one(here).max(beyond);
-            masses[j] = sub_up(here, beyond);
-            beyond = here;
+            masses[(right - self.first()) as usize] = sub_up(here, beyond);
+            (beyond, delta) = (here, left_delta);
         }
         masses[0] = sub_up(1.0, beyond);
-        Masses { first: self.first, masses, infinite }
+        Masses { first: self.first(), masses, infinite }
     }
 
     /// Tests from high losses to low ones, from no outcome to all of them.
@@ -116,6 +137,11 @@ impl Sampled {
         tests
     }
 
+    fn push(&mut self, half: i64, point: Point) {
+        self.halves.push(half);
+        self.points.push(point);
+    }
+
     /// The length of a step.
     pub(super) fn step(&self) -> f64 {
         self.step
@@ -123,12 +149,12 @@ impl Sampled {
 
     /// The first grid point.
     pub(super) fn first(&self) -> i64 {
-        self.first
+        self.halves[0] / 2
     }
 
     /// The last grid point.
     pub(super) fn last(&self) -> i64 {
-        self.first + (self.points.len() as i64 - 1) / 2
+        self.halves[self.halves.len() - 1] / 2
     }
 
     /// Where only `delta` is known, finds tests from its values at three neighbours.
@@ -141,7 +167,7 @@ impl Sampled {
         if self.points.iter().all(|point| point.test.is_some()) {
             return;
         }
-        let losses = |i: usize| Bounds::exact(mul_down((2 * self.first + i as i64) as f64, 0.5 * self.step)).exp();
+        let losses = |i: usize| Bounds::exact(mul_down(self.halves[i] as f64, 0.5 * self.step)).exp();
         let found: Vec<Option<Test>> = (0..self.points.len())
             .map(|i| {
                 let point = self.points[i];

@@ -128,36 +128,35 @@ impl Composition {
     }
 
     fn answer(&self) -> Result<Bounds, AccountingError> {
-        if std::env::var("DBG").is_ok() {
-            eprintln!("plan {:?}", self.plan());
-        }
         if let Some(answer) = self.without_composing() {
             return Ok(answer);
         }
-        let mut plan = self.plan();
+        let mut failure = AccountingError::NotProved("no step was fine enough".into());
         let mut best: Option<Bounds> = None;
-        for _ in 0..ATTEMPTS {
-            let answer = match self.attempt(plan) {
-                Ok(answer) => answer,
-                Err(error) => match best {
-                    Some(best) => return Ok(best),
-                    None => return Err(error),
-                },
-            };
-            let answer = best.map_or(answer, |best| best.intersect(answer));
-            best = Some(answer);
-            let apart = self.width(answer) / self.precision;
-            if apart <= 1.0 {
-                break;
+        // A few large losses may decide instead of many small ones; then the estimate of the tilt is rough, and others may do better.
+        for tilt_factor in [1.0, 1.2, 1.45, 0.8] {
+            let mut plan = self.plan(tilt_factor);
+            for attempt in 0..ATTEMPTS {
+                match self.attempt(plan) {
+                    Ok(answer) => best = Some(best.map_or(answer, |best| best.intersect(answer))),
+                    Err(error) => {
+                        failure = error;
+                        break;
+                    }
+                }
+                let apart = best.map_or(f64::INFINITY, |best| self.width(best)) / self.precision;
+                if apart <= 1.0 {
+                    return best.ok_or(failure);
+                }
+                // The width goes with the square of the step, unless something else is wrong.
+                let finer = plan.step * (0.8 / apart.sqrt()).clamp(1.0 / 32.0, 0.7);
+                if (apart > 1e3 && attempt > 1) || (plan.ends[1].0 - plan.ends[0].0) / finer > MOST_POINTS {
+                    break;
+                }
+                plan.step = finer;
             }
-            // The width goes with the square of the step.
-            let finer = plan.step * (0.8 / apart.sqrt()).clamp(1.0 / 32.0, 0.7);
-            if (plan.ends[1].0 - plan.ends[0].0) / finer > MOST_POINTS {
-                break;
-            }
-            plan.step = finer;
         }
-        best.ok_or_else(|| AccountingError::NotProved("no step was fine enough".into()))
+        best.ok_or(failure)
     }
 
     /// The width that is to be made small.
@@ -184,10 +183,12 @@ impl Composition {
         }
     }
 
-    fn plan(&self) -> Plan {
+    fn plan(&self, tilt_factor: f64) -> Plan {
         let pairs = || self.terms.iter().map(|term| (&*term.dominating, term.times));
         let (at_delta, negligible) = match self.question {
-            Question::Epsilon { at_delta } => (Some(at_delta - self.infinite.upper()), 1e-4 * at_delta),
+            Question::Epsilon { at_delta } => {
+                (Some(at_delta - self.infinite.upper()), 1e-3 * self.precision * at_delta)
+            }
             Question::Delta { .. } => (None, 1e-60),
         };
         let sketches =
@@ -197,6 +198,7 @@ impl Composition {
             (_, Some(delta)) => sketches.tilt_for_tail(delta.ln()),
             (_, None) => 0.0,
         };
+        let tilt = tilt * tilt_factor;
         let at = sketches.cumulants(tilt);
         let deviation = at.variance.sqrt();
         // The saddle-point estimate of delta at x is exp(K - tilt x) / (tilt (tilt + 1) sqrt(2 pi K'')).
@@ -213,10 +215,10 @@ impl Composition {
             Question::Epsilon { .. } => self.precision * scale,
             Question::Delta { .. } => self.precision / tilt.max(1.0 / deviation),
         };
-        let step = (tolerance / (0.3 * (tilt + 1.0) * releases)).sqrt();
+        let step = (tolerance / (0.15 * (tilt + 1.0) * releases)).sqrt().min(0.1 * deviation).min(0.5 / tilt);
         let ends =
             sketches.window(tilt, (1e-3 * self.precision * (tolerance / self.precision / deviation).min(1.0)).ln());
-        let cuts = Cuts { right: 1e-3 * self.precision * delta.max(1e-290) / releases, left: 1e-14 };
+        let cuts = Cuts { right: 1e-3 * self.precision * delta.max(1e-290) / releases, left: 1e-14, tilt };
         // As few points as the window allows, unless the losses of a single release are coarser.
         let step = step.max((ends[1].0 - ends[0].0) / MOST_POINTS);
         Plan { tilt, step, ends, cuts }
@@ -253,26 +255,8 @@ impl Composition {
             };
             lower.push((masses, term.times));
         }
-        if std::env::var("DBG").is_ok() {
-            eprintln!(
-                "frame {:?} upper {:?} lower {:?}",
-                frame,
-                upper
-                    .iter()
-                    .map(|(m, _)| (m.masses.len(), 1.0 - m.masses.iter().sum::<f64>(), m.infinite))
-                    .collect::<Vec<_>>(),
-                lower
-                    .iter()
-                    .map(|(m, _)| (m.masses.len(), 1.0 - m.masses.iter().sum::<f64>(), m.infinite))
-                    .collect::<Vec<_>>()
-            );
-        }
         let upper = Curve::new(&upper, frame, Side::Upper)?;
         let lower = Curve::new(&lower, frame, Side::Lower)?;
-        if std::env::var("DBG").is_ok() {
-            eprintln!("{:?}", upper.debug());
-            eprintln!("{:?}", lower.debug());
-        }
         let bounds = match self.question {
             Question::Epsilon { at_delta } => {
                 let upper = match upper.epsilon(at_delta) {

@@ -2,8 +2,9 @@
 
 use super::pair::Pair;
 
-/// How many cells a pair is cut into.
-const CELLS: usize = 120;
+/// How many cells all pairs together are cut into, and each of them at least and at most.
+const CELLS: usize = 40_000;
+const CELLS_OF_ONE: (usize, usize) = (60, 500);
 
 /// The loss of one release, as a few atoms, and how often it is made.
 #[derive(Debug)]
@@ -27,8 +28,10 @@ pub(super) struct Sketches(Vec<Sketch>);
 impl Sketches {
     /// Looks at each pair where its `delta` is above `negligible`.
     pub(super) fn new<'a>(pairs: impl Iterator<Item = (&'a dyn Pair, u64)>, negligible: f64) -> Self {
-        let sketch = |(pair, times)| Sketch { atoms: atoms(pair, negligible), times: times as f64 };
-        Sketches(pairs.map(sketch).collect())
+        let pairs: Vec<_> = pairs.collect();
+        let cells = (CELLS / pairs.len().max(1)).clamp(CELLS_OF_ONE.0, CELLS_OF_ONE.1);
+        let sketch = |(pair, times)| Sketch { atoms: atoms(pair, negligible, cells), times: times as f64 };
+        Sketches(pairs.into_iter().map(sketch).collect())
     }
 
     /// How many releases there are.
@@ -107,23 +110,33 @@ impl Sketches {
 }
 
 /// The pair as atoms: its `delta` connected by lines in `e^x` between points that are closer where more of it is.
-fn atoms(pair: &dyn Pair, negligible: f64) -> Vec<(f64, f64)> {
+fn atoms(pair: &dyn Pair, negligible: f64, cells: usize) -> Vec<(f64, f64)> {
     let delta = |x: f64| pair.at(x).delta.estimate();
     let beyond = |x: f64| delta(x) <= negligible.max(pair.infinite().upper());
     let before = |x: f64| delta(-x) + (-x).exp_m1() <= 1e-15;
     let (left, right) = (-reach(before), reach(beyond).min(pair.greatest_loss()));
     let mut points: Vec<(f64, f64)> =
         (0..=8).map(|i| left + (right - left) * f64::from(i) / 8.0).map(|x| (x, delta(x))).collect();
-    while points.len() < CELLS {
+    // Differences of delta over shorter cells are rounding errors.
+    let finest = 1e-8 * (right - left);
+    while points.len() < cells {
         let tails = tails(&points);
         let weight =
-            |i: usize| (tails[i] - tails[i + 1]).max(1e-300).powf(0.3) * (points[i + 1].0 - points[i].0).powi(2);
-        let Some(widest) = (0..points.len() - 1).max_by(|&a, &b| weight(a).total_cmp(&weight(b))) else { break };
-        let middle = 0.5 * (points[widest].0 + points[widest + 1].0);
-        if !(points[widest].0 < middle && middle < points[widest + 1].0) {
+            |i: usize| (tails[i] - tails[i + 1]).max(1e-300).powf(0.12) * (points[i + 1].0 - points[i].0).powi(2);
+        let weights: Vec<f64> = (0..points.len() - 1).map(weight).collect();
+        let heavy = 0.2 * weights.iter().fold(0.0, |a: f64, &b| a.max(b));
+        let mut finer = Vec::with_capacity(2 * points.len());
+        for (i, &point) in points.iter().enumerate() {
+            finer.push(point);
+            let middle = points.get(i + 1).map(|next| 0.5 * (point.0 + next.0));
+            if let Some(middle) = middle.filter(|&middle| weights[i] >= heavy && middle - point.0 > finest) {
+                finer.push((middle, delta(middle)));
+            }
+        }
+        if finer.len() == points.len() {
             break;
         }
-        points.insert(widest + 1, (middle, delta(middle)));
+        points = finer;
     }
     let tails = tails(&points);
     let masses = (0..points.len()).map(|i| (points[i].0, tails[i] - tails[i + 1]));

@@ -1,7 +1,8 @@
 //! The lattice that noise is put on to bound its loss.
 
-use crate::limit::{LimitError, ScalarQuery};
+use crate::limit::LimitError;
 use crate::loss::Loss;
+use reticent_mechanisms::{Distance, MechanismError};
 use reticent_numerics::rounding::mul_up;
 
 /// The most knots of a programme: about a second's work.
@@ -9,6 +10,9 @@ const MOST_KNOTS: f64 = 6000.0;
 
 /// The most steps of a sensitivity.
 const MOST_STEPS: u64 = 256;
+
+/// The largest loss.
+const LARGEST_EPSILON: f64 = 10.0;
 
 /// Steps of length `h`, `steps` of them to the sensitivity, and how far from zero noise of use reaches.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -20,37 +24,38 @@ pub(crate) struct Mesh {
 }
 
 impl Mesh {
-    /// The mesh for a query and a budget; `None` for integers that are too many, of which real noise can speak.
+    /// The mesh for integers and a budget; `None` where they are too many, so that real noise has to speak for them.
     ///
     /// # Errors
-    /// If epsilon is so large that a mesh of this size does not show the noise, or the budget so small that it does not hold it.
-    pub(crate) fn new(query: ScalarQuery, epsilon: f64, delta: f64) -> Result<Option<Mesh>, LimitError> {
+    /// If the sensitivity is not from 1 to `2^53`, or epsilon above 10.
+    pub(crate) fn for_integers(sensitivity: u64, epsilon: f64, delta: f64) -> Result<Option<Mesh>, MechanismError> {
+        if !(1..=1 << 53).contains(&sensitivity) {
+            let accepted = "an integer from 1 to 2^53";
+            return Err(MechanismError::Parameter { name: "sensitivity", value: sensitivity as f64, accepted });
+        }
+        require(epsilon, "at most 10: beyond, noise on integers is all but zero")?;
+        let knots = (reach_in_sensitivities(epsilon, delta) + 2.0) * sensitivity as f64;
+        let fits = sensitivity <= MOST_STEPS && knots <= MOST_KNOTS;
+        Ok(fits.then(|| Mesh { steps: sensitivity as usize, spacing: 1.0, last: knots as usize + 2, integers: true }))
+    }
+
+    /// The mesh for real numbers and a budget.
+    ///
+    /// # Errors
+    /// If epsilon is above 10, or the budget so small that no mesh of this size holds its noise.
+    pub(crate) fn for_reals(sensitivity: Distance, epsilon: f64, delta: f64) -> Result<Mesh, LimitError> {
+        require(epsilon, "at most 10: beyond, the noise is too fine for the programme's lattice")?;
         let reach = reach_in_sensitivities(epsilon, delta) + 2.0;
-        let (steps, spacing, integers) = match query {
-            ScalarQuery::Integer { sensitivity } => {
-                if sensitivity > MOST_STEPS || (sensitivity > 1 && reach * sensitivity as f64 > MOST_KNOTS) {
-                    return Ok(None);
-                }
-                require(epsilon <= 10.0, epsilon, "at most 10: beyond, noise on integers is all but zero")?;
-                (sensitivity, 1.0, true)
-            }
-            ScalarQuery::Real { sensitivity } => {
-                require(
-                    epsilon <= 10.0,
-                    epsilon,
-                    "at most 10: beyond, the noise is too fine for the programme's lattice",
-                )?;
-                let mut steps = steps_for(epsilon);
-                while steps > 1 && reach * steps as f64 > MOST_KNOTS {
-                    steps /= 2;
-                }
-                (steps, sensitivity.get() / steps as f64, false)
-            }
-        };
-        if reach * steps as f64 > MOST_KNOTS {
+        let mut steps = steps_for(epsilon);
+        while steps > 1 && reach * steps as f64 > MOST_KNOTS {
+            steps /= 2;
+        }
+        let knots = reach * steps as f64;
+        if knots > MOST_KNOTS {
             return Err(LimitError::TooWide { sensitivities: reach });
         }
-        Ok(Some(Mesh { steps: steps as usize, spacing, last: (reach * steps as f64) as usize + 2, integers }))
+        let spacing = sensitivity.get() / steps as f64;
+        Ok(Mesh { steps: steps as usize, spacing, last: knots as usize + 2, integers: false })
     }
 
     /// A mesh twice as fine; `None` for integers, and where there would be too many knots.
@@ -83,7 +88,7 @@ impl Mesh {
 }
 
 /// Where truncated Laplace noise of the budget ends: noise that is better does not reach much further.
-fn reach_in_sensitivities(epsilon: f64, delta: f64) -> f64 {
+pub(crate) fn reach_in_sensitivities(epsilon: f64, delta: f64) -> f64 {
     if epsilon < 1e-9 { 0.5 / delta } else { (epsilon.exp_m1() / (2.0 * delta)).ln_1p() / epsilon }
 }
 
@@ -100,26 +105,20 @@ fn steps_for(epsilon: f64) -> u64 {
     (steps.ceil().max((20.0 * epsilon).clamp(1.0, 4.0)) as u64).next_power_of_two().min(MOST_STEPS)
 }
 
-fn require(holds: bool, epsilon: f64, accepted: &'static str) -> Result<(), LimitError> {
-    if holds {
-        Ok(())
-    } else {
-        Err(LimitError::Parameter(reticent_mechanisms::MechanismError::Parameter {
-            name: "epsilon",
-            value: epsilon,
-            accepted,
-        }))
+fn require(epsilon: f64, accepted: &'static str) -> Result<(), MechanismError> {
+    if epsilon <= LARGEST_EPSILON {
+        return Ok(());
     }
+    Err(MechanismError::Parameter { name: "epsilon", value: epsilon, accepted })
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::loss::{AbsoluteError, Beyond, SquaredError};
-    use reticent_mechanisms::Distance;
 
-    fn real(sensitivity: f64) -> ScalarQuery {
-        ScalarQuery::Real { sensitivity: Distance::new(sensitivity).expect("valid") }
+    fn real(sensitivity: f64, epsilon: f64, delta: f64) -> Result<Mesh, LimitError> {
+        Mesh::for_reals(Distance::new(sensitivity).expect("valid"), epsilon, delta)
     }
 
     #[test]
@@ -127,24 +126,26 @@ mod tests {
         for (epsilon, delta, steps) in
             [(0.003, 1e-6, 1), (0.1, 1e-9, 2), (1.0, 1e-6, 16), (4.0, 1e-3, 64), (10.0, 1e-3, 256)]
         {
-            let mesh = Mesh::new(real(3.0), epsilon, delta).expect("valid").expect("real");
+            let mesh = real(3.0, epsilon, delta).expect("valid");
             assert_eq!((mesh.steps, mesh.spacing), (steps, 3.0 / steps as f64), "{epsilon} {delta}");
             assert!(mesh.last <= 6002 && mesh.last > 2 * steps);
             if let Some(finer) = mesh.refined() {
                 assert_eq!((finer.steps, finer.spacing), (2 * steps, 0.5 * mesh.spacing));
             }
         }
-        let refused = Mesh::new(real(1.0), 1e-5, 1e-9).expect_err("too wide").to_string();
+        let refused = real(1.0, 1e-5, 1e-9).expect_err("too wide").to_string();
         assert!(refused.contains("sensitivities"), "{refused}");
-        assert!(Mesh::new(real(1.0), 11.0, 1e-9).is_err_and(|error| error.to_string().contains("epsilon")));
-        let integers = |sensitivity| Mesh::new(ScalarQuery::Integer { sensitivity }, 1.0, 1e-6).expect("valid");
+        assert!(real(1.0, 11.0, 1e-9).is_err_and(|error| error.to_string().contains("epsilon")));
+        let integers = |sensitivity| Mesh::for_integers(sensitivity, 1.0, 1e-6).expect("valid");
         assert_eq!(integers(7).map(|mesh| (mesh.steps, mesh.spacing, mesh.refined())), Some((7, 1.0, None)));
         assert_eq!(integers(257), None);
+        assert_eq!(Mesh::for_integers(1, 1e-5, 1e-9), Ok(None));
+        assert!(Mesh::for_integers(0, 1.0, 1e-6).is_err() && Mesh::for_integers(1, 11.0, 1e-6).is_err());
     }
 
     #[test]
     fn the_loss_of_a_cell_lies_between_what_is_charged_and_what_is_paid() {
-        let mesh = Mesh::new(real(1.0), 1.0, 1e-3).expect("valid").expect("real");
+        let mesh = real(1.0, 1.0, 1e-3).expect("valid");
         for loss in [&AbsoluteError as &dyn Loss, &SquaredError, &Beyond { distance: 0.7 }] {
             for k in 0..100 {
                 let (least, greatest) = (mesh.least_loss(loss, k), mesh.greatest_loss(loss, k));

@@ -74,7 +74,7 @@ struct Rows {
 }
 
 impl Rows {
-    fn add(&mut self, entries: impl IntoIterator<Item = (usize, f64)>, right: f64) -> usize {
+    fn add(&mut self, entries: impl IntoIterator<Item = (usize, f64)>, right: f64) {
         let row = self.right.len();
         for (column, value) in entries {
             self.row.push(row);
@@ -82,7 +82,6 @@ impl Rows {
             self.value.push(value);
         }
         self.right.push(right);
-        row
     }
 }
 
@@ -128,68 +127,97 @@ impl Programme {
     /// # Errors
     /// If the solver gives up without anything that is near a solution.
     pub(crate) fn solve(&self, shape: Shape) -> Result<Solution, LimitError> {
-        let growth = self.epsilon.exp();
         let (last, tests) = (self.last(), self.tests(shape));
         let open = matches!(shape, Shape::Any { .. });
-        // The unknowns: probabilities, what lies beyond, its excess, and the excesses of the tests.
-        let (beyond, beyond_excess, first_excess) = (last + 1, last + 2, last + 3);
-        let unknowns = first_excess + tests.len();
+        let place = Places::new(last, &tests);
         let mut rows = Rows::default();
         let all = (0..=last).map(|k| (k, multiplicity(k) * self.unit(k)));
-        rows.add(all.chain(open.then(|| (beyond, 2.0 * self.unit(last)))), 1.0);
-        let first_test = rows.right.len();
-        for (t, &(shift, i)) in tests.iter().enumerate() {
-            let (here, there) = (i.unsigned_abs() as usize, (i + shift as i64).unsigned_abs() as usize);
-            let other = (there <= last).then(|| (there, -growth * self.unit(there) / self.unit(here)));
-            rows.add([(here, 1.0), (first_excess + t, -1.0)].into_iter().chain(other), 0.0);
-        }
-        let shifts: Vec<usize> = tests.chunk_by(|a, b| a.0 == b.0).map(|same| same[0].0).collect();
-        let first_total = rows.right.len();
-        let mut t = 0;
-        for same in tests.chunk_by(|a, b| a.0 == b.0) {
-            let share = |k: usize| self.unit(k) / self.delta;
-            let excesses =
-                same.iter().enumerate().map(|(n, &(_, i))| (first_excess + t + n, share(i.unsigned_abs() as usize)));
-            let open_end = (open && same[0].0 == self.steps).then(|| (beyond_excess, share(last)));
-            rows.add(excesses.chain(open_end), 1.0);
-            t += same.len();
-        }
+        rows.add(all.chain(open.then(|| (place.beyond, 2.0 * self.unit(last)))), 1.0);
+        self.add_tests(&mut rows, &tests, &place, open);
         if open {
             let window = (last + 1).saturating_sub(self.steps)..=last;
             let sum = window.map(|k| (k, self.unit(k) / self.unit(last)));
-            rows.add(sum.chain([(beyond, 1.0 - growth), (beyond_excess, -1.0)]), 0.0);
+            rows.add(sum.chain([(place.beyond, 1.0 - self.epsilon.exp()), (place.beyond_excess, -1.0)]), 0.0);
         } else {
             for k in 0..last {
                 rows.add([(k, -1.0), (k + 1, self.unit(k + 1) / self.unit(k))], 0.0);
             }
         }
-        for x in 0..unknowns {
+        for x in 0..place.unknowns {
             rows.add([(x, -1.0)], 0.0);
         }
         let loss_unit = self.loss_unit();
         let mut cost: Vec<f64> =
             (0..=last).map(|k| multiplicity(k) * self.unit(k) * self.losses[k] / loss_unit).collect();
-        cost.resize(unknowns, 0.0);
-        cost[beyond] = 2.0 * self.unit(last) * self.beyond / loss_unit;
+        cost.resize(place.unknowns, 0.0);
+        if open {
+            cost[place.beyond] = 2.0 * self.unit(last) * self.beyond / loss_unit;
+        } else {
+            // Unknowns of no use are kept at zero.
+            (cost[place.beyond], cost[place.beyond_excess]) = (1.0, 1.0);
+        }
         let (x, z) = interior_point(rows, &cost)?;
-        let excess_of = |t: usize| (tests[t].1, x[first_excess + t] * self.unit(tests[t].1.unsigned_abs() as usize));
-        let price_of = |t: usize| {
-            let unit = self.unit(tests[t].1.unsigned_abs() as usize);
-            Flow { shift: tests[t].0, from: tests[t].1, price: z[first_test + t] / unit * loss_unit }
+        let unit_of = |t: usize| self.unit(tests[t].1.unsigned_abs() as usize);
+        let of_test = |t: usize| {
+            let (shift, from) = tests[t];
+            Flow { shift, from, price: z[place.first_test + t] / unit_of(t) * loss_unit }
         };
-        let value = cost.iter().zip(&x).map(|(cost, x)| cost * x).sum::<f64>() * loss_unit;
+        let of_shift = |(n, &shift): (usize, &usize)| (shift, z[place.first_total + n] / self.delta * loss_unit);
         Ok(Solution {
-            value,
             probabilities: (0..=last).map(|k| x[k] * self.unit(k)).collect(),
-            excesses: (0..tests.len()).filter(|&t| tests[t].0 == self.steps).map(excess_of).collect(),
-            level: -z[0] * loss_unit,
-            flows: (0..tests.len()).map(price_of).collect(),
-            delta_prices: shifts
-                .iter()
-                .enumerate()
-                .map(|(n, &s)| (s, z[first_total + n] / self.delta * loss_unit))
+            excesses: (0..tests.len())
+                .filter(|&t| tests[t].0 == self.steps)
+                .map(|t| (tests[t].1, x[place.first_excess + t] * unit_of(t)))
                 .collect(),
+            value: cost.iter().zip(&x).map(|(cost, x)| cost * x).sum::<f64>() * loss_unit,
+            level: -z[0] * loss_unit,
+            flows: (0..tests.len()).map(of_test).collect(),
+            delta_prices: place.shifts.iter().enumerate().map(of_shift).collect(),
         })
+    }
+
+    /// A row for each test, and one for each shift that adds up its excesses.
+    fn add_tests(&self, rows: &mut Rows, tests: &[(usize, i64)], place: &Places, open: bool) {
+        let (growth, last) = (self.epsilon.exp(), self.last());
+        for (t, &(shift, i)) in tests.iter().enumerate() {
+            let (here, there) = (i.unsigned_abs() as usize, (i + shift as i64).unsigned_abs() as usize);
+            let other = (there <= last).then(|| (there, -growth * self.unit(there) / self.unit(here)));
+            rows.add([(here, 1.0), (place.first_excess + t, -1.0)].into_iter().chain(other), 0.0);
+        }
+        let share = |k: usize| self.unit(k) / self.delta;
+        let mut excess = place.first_excess;
+        for same in tests.chunk_by(|a, b| a.0 == b.0) {
+            let excesses = (excess..).zip(same).map(|(x, &(_, i))| (x, share(i.unsigned_abs() as usize)));
+            let open_end = (open && same[0].0 == self.steps).then(|| (place.beyond_excess, share(last)));
+            rows.add(excesses.chain(open_end), 1.0);
+            excess += same.len();
+        }
+    }
+}
+
+/// Where things are: among the unknowns the probabilities, what lies beyond, its excess, and the excesses of the tests; among the rows the total, the tests,
+/// and the sums of excesses by shift.
+struct Places {
+    beyond: usize,
+    beyond_excess: usize,
+    first_excess: usize,
+    unknowns: usize,
+    first_test: usize,
+    first_total: usize,
+    shifts: Vec<usize>,
+}
+
+impl Places {
+    fn new(last: usize, tests: &[(usize, i64)]) -> Self {
+        Places {
+            beyond: last + 1,
+            beyond_excess: last + 2,
+            first_excess: last + 3,
+            unknowns: last + 3 + tests.len(),
+            first_test: 1,
+            first_total: 1 + tests.len(),
+            shifts: tests.chunk_by(|a, b| a.0 == b.0).map(|same| same[0].0).collect(),
+        }
     }
 }
 

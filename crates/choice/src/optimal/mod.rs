@@ -2,7 +2,7 @@
 
 mod repair;
 
-use crate::limit::{LimitError, Mesh, ScalarQuery, Solved, mesh_of, multiplicity, solve};
+use crate::limit::{LimitError, Mesh, ScalarQuery, Solved, multiplicity, solve};
 use crate::loss::Loss;
 use repair::tables;
 use reticent_mechanisms::{Delta, Epsilon, Neighbours, Sensitivity, Tabulated};
@@ -27,7 +27,7 @@ const LEAST_DELTA: f64 = 1e-20;
 /// The noise with the least expected loss among all that keep a budget and do not increase away from zero, on a lattice; and the limit for any noise.
 ///
 /// The solution of the linear programme is repaired until its exact table is certified ([`Tabulated`]): what is released is what is proved. On
-/// real numbers it is piecewise constant, with cells of at most a quarter of a sensitivity.
+/// real numbers its density is constant on cells, of a sensitivity where `epsilon` is small and down to 1/256 of it where that is large.
 ///
 /// # Example
 /// ```
@@ -42,17 +42,23 @@ const LEAST_DELTA: f64 = 1e-20;
 /// ```
 ///
 /// # Errors
-/// As for [`crate::limit()`]; and if `delta` is below 1e-20, or an integer's sensitivity above 256 or too large for the programme at this budget.
+/// As for [`crate::limit()`]; and if `delta` is below 1e-20, an integer's sensitivity is above 256, or the noise of the budget reaches over more than 6000
+/// steps: for real numbers where `epsilon` is below 0.002 or so. Truncated Laplace noise is next to the limit there.
 pub fn optimum(query: ScalarQuery, epsilon: Epsilon, delta: Delta, loss: &dyn Loss) -> Result<Optimum, LimitError> {
     let (promised, exception) = (epsilon.get(), delta.get());
     if exception < LEAST_DELTA {
         let accepted = "at least 1e-20: below, the staircase is as good";
         return Err(reticent_mechanisms::MechanismError::Parameter { name: "delta", value: exception, accepted }.into());
     }
-    let Some(mesh) = mesh_of(query, promised, exception)? else {
-        return Err(LimitError::NotSolved(
-            "the integers within reach are too many for a table; there is a limit only".into(),
-        ));
+    let mesh = match query {
+        ScalarQuery::Real { sensitivity } => Mesh::for_reals(sensitivity, promised, exception)?,
+        ScalarQuery::Integer { sensitivity } => {
+            Mesh::for_integers(sensitivity, promised, exception)?.ok_or_else(|| {
+                LimitError::NotSolved(
+                    "the integers within reach are too many for a table; there is a limit only".into(),
+                )
+            })?
+        }
     };
     let Solved { mesh, noise, bound: limit } = solve(mesh, promised, exception, loss)?;
     let mut refusal = LimitError::NotSolved("no table could be made of the solution".into());

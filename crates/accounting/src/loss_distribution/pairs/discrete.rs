@@ -74,6 +74,6 @@ impl<N: IntegerNoise> Pair for DiscretePair<N> {
 
     /// All are `slope (D/2 - n)`.
     fn atoms(&self) -> Vec<f64> {
-        vec![if self.distance % 2 == 0 { self.slope } else { 0.5 * self.slope }]
+        vec![if self.distance.is_multiple_of(2) { self.slope } else { 0.5 * self.slope }]
     }
 }
