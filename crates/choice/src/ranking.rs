@@ -64,11 +64,10 @@ fn ranked(
     let outcomes = candidates::all(request, &mut reached);
     if with_programme {
         reached("optimal");
-        match candidates::optimal(request) {
-            Ok((candidate, proved)) => {
-                limit = Some(proved);
-                serving.push(candidate);
-            }
+        let (made, proved) = candidates::optimal(request);
+        limit = proved;
+        match made {
+            Ok(candidate) => serving.push(candidate),
             Err(refusal) => refusals.push(refusal),
         }
     }
