@@ -192,7 +192,8 @@ fn a_choice_without_the_linear_programme_takes_less_than_200_milliseconds() {
 
 #[test]
 fn with_a_delta_the_programme_is_within_a_percent_of_the_limit_and_says_how_far_the_others_are() {
-    for (epsilon, delta) in [(1.0, 1e-6), (4.0, 1e-3)] {
+    let budgets = [0.1, 1.0, 4.0].into_iter().flat_map(|epsilon| [1e-3, 1e-6, 1e-9].map(|delta| (epsilon, delta)));
+    for (epsilon, delta) in budgets {
         for metric in [Metric::MeanAbsolute, Metric::RootMeanSquare] {
             let start = std::time::Instant::now();
             let ranking = rank(scalar(1.0), epsilon, Some(delta), metric.clone());
