@@ -265,7 +265,9 @@ fn table(ranking: &Ranking) -> String {
         table.row([
             candidate.name.to_string(),
             figure(candidate.error).map_or("not finite".to_string(), rounded),
-            ranking.ratio_to_limit(candidate).map_or("not known".to_string(), |ratio| format!("{ratio:.4}")),
+            ranking.ratio_to_limit(candidate).map_or("not known".to_string(), |ratio| {
+                if ratio < 1e4 { format!("{ratio:.4}") } else { rounded(ratio) }
+            }),
             promise,
             parameters.iter().map(text).collect::<Vec<_>>().join("; "),
         ]);
