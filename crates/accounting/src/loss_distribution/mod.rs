@@ -113,6 +113,8 @@ struct Composition {
     precision: f64,
     /// Bounds on the probability of an infinite loss.
     infinite: Bounds,
+    /// No finite sum of losses is above this.
+    greatest: f64,
 }
 
 /// What is chosen before anything is computed.
@@ -131,7 +133,10 @@ impl Composition {
         };
         let (upper, lower) = (infinite(|term| &term.dominating).upper(), infinite(|term| &term.attained).lower());
         let infinite = Bounds::new(lower.min(1.0), upper);
-        Composition { terms, question, precision, infinite }
+        let greatest = terms.iter().fold(Bounds::ZERO, |sum, term| {
+            sum + Bounds::exact(term.dominating.greatest_loss()) * Bounds::exact(term.times as f64)
+        });
+        Composition { terms, question, precision, infinite, greatest: greatest.upper() }
     }
 
     fn answer(&self, planner: &mut RealFftPlanner<f64>) -> Result<Bounds, AccountingError> {
@@ -139,7 +144,13 @@ impl Composition {
             return Ok(answer);
         }
         let mut failure = AccountingError::NotProved("no step was fine enough".into());
-        let mut best: Option<Bounds> = None;
+        // No sum exceeds the sum of the greatest losses.
+        let mut best = match self.question {
+            Question::Epsilon { .. } if self.greatest.is_finite() && self.infinite.upper() == 0.0 => {
+                Some(Bounds::new(0.0, self.greatest))
+            }
+            _ => None,
+        };
         // A few large losses may decide instead of many small ones; then the estimate of the tilt is rough, and others may do better.
         for tilt_factor in [1.0, 1.2, 1.45, 0.8] {
             let mut plan = self.plan(tilt_factor);
@@ -181,10 +192,7 @@ impl Composition {
                 Some(Bounds::new(lower, f64::INFINITY))
             }
             Question::Delta { at_epsilon } => {
-                let most = self.terms.iter().fold(Bounds::ZERO, |sum, term| {
-                    sum + Bounds::exact(term.dominating.greatest_loss()) * Bounds::exact(term.times as f64)
-                });
-                (at_epsilon >= most.upper() && self.infinite.upper() == 0.0).then_some(Bounds::ZERO)
+                (at_epsilon >= self.greatest && self.infinite.upper() == 0.0).then_some(Bounds::ZERO)
             }
             Question::Epsilon { .. } => None,
         }
