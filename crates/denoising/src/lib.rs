@@ -7,13 +7,16 @@
 //! `E ||estimate - theta||^2` before and after, and what was assumed. The risk is estimated from the release itself, where an estimate is known whose claim holds,
 //! and otherwise not given.
 
+mod cross_fit;
 mod error;
 mod noise_description;
 mod release;
 mod rule;
 mod shape;
+pub mod shrinkage;
 pub mod unbiased;
 
+pub use cross_fit::{CrossFitted, Fit};
 pub use error::DenoisingError;
 pub use noise_description::NoiseDescription;
 pub use release::{Denoised, Denoiser, Release, RiskEstimate, Unchanged};

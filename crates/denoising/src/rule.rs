@@ -54,6 +54,45 @@ impl PiecewiseLinear {
         (!knots.is_empty()).then_some(PiecewiseLinear { knots, slope_before, slope_after })
     }
 
+    /// `min(max(rho(z), lower), upper)`: knots are added where a piece crosses a bound.
+    pub fn clamped(&self, lower: f64, upper: f64) -> Self {
+        let clamp = |value: f64| value.max(lower).min(upper);
+        let mut knots = Vec::with_capacity(self.knots.len() + 4);
+        // Where the line through `(at, value)` meets a bound.
+        let crossings = |at: f64, value: f64, slope: f64| {
+            let mut found: Vec<f64> = [lower, upper]
+                .into_iter()
+                .filter(|bound| bound.is_finite() && slope != 0.0)
+                .map(|bound| at + (bound - value) / slope)
+                .collect();
+            found.sort_unstable_by(f64::total_cmp);
+            found
+        };
+        let edge = |at: f64, value: f64| Knot { at, below: clamp(value), above: clamp(value) };
+        let on_line = |knots: &mut Vec<Knot>, at: f64, value: f64, slope: f64, from: f64, to: f64| {
+            for place in crossings(at, value, slope).into_iter().filter(|place| *place > from && *place < to) {
+                knots.push(edge(place, value + slope * (place - at)));
+            }
+        };
+        let (first, last) = (self.knots[0], self.knots[self.knots.len() - 1]);
+        on_line(&mut knots, first.at, first.below, self.slope_before, f64::NEG_INFINITY, first.at);
+        for (index, knot) in self.knots.iter().enumerate() {
+            knots.push(Knot { at: knot.at, below: clamp(knot.below), above: clamp(knot.above) });
+            if let Some(next) = self.knots.get(index + 1) {
+                on_line(&mut knots, knot.at, knot.above, self.slope_between(index), knot.at, next.at);
+            }
+        }
+        on_line(&mut knots, last.at, last.above, self.slope_after, last.at, f64::INFINITY);
+        // Far out a line that is not level has left the bounds on one side, if there is a bound there.
+        let beyond = |slope: f64, upwards: bool| {
+            let held = if upwards { upper.is_finite() } else { lower.is_finite() };
+            if slope == 0.0 || held { 0.0 } else { slope }
+        };
+        let slope_before = beyond(self.slope_before, self.slope_before < 0.0);
+        let slope_after = beyond(self.slope_after, self.slope_after > 0.0);
+        PiecewiseLinear { knots, slope_before, slope_after }
+    }
+
     /// `rho(z)`.
     pub fn apply(&self, z: f64) -> f64 {
         let piece = self.piece(z);
@@ -155,6 +194,28 @@ mod tests {
         }
         assert_eq!((line.constant_slope(), soft.constant_slope()), (Some(0.25), None));
         assert!(soft.is_continuous() && !hard.is_continuous());
+    }
+
+    #[test]
+    fn clamping_a_rule_is_clamping_its_values() {
+        let points = [(-1.0, 3.0), (0.5, -2.0), (2.0, 1.0)];
+        let rules = [
+            PiecewiseLinear::interpolating(&points, -0.5, 1.5).expect("points"),
+            PiecewiseLinear::hard_threshold(0.7),
+            PiecewiseLinear::soft_threshold(0.7),
+            PiecewiseLinear::affine(1.0, 0.4),
+            PiecewiseLinear::affine(0.2, 0.0),
+        ];
+        for rule in rules {
+            for (lower, upper) in [(0.0, f64::INFINITY), (-0.5, 1.2), (f64::NEG_INFINITY, 0.3), (2.0, 9.0)] {
+                let clamped = rule.clamped(lower, upper);
+                for step in -500..=500 {
+                    let z = 0.0999 * f64::from(step);
+                    let expected = rule.apply(z).max(lower).min(upper);
+                    assert!((clamped.apply(z) - expected).abs() < 1e-12, "{rule:?} {lower} {upper} {z}");
+                }
+            }
+        }
     }
 
     #[test]

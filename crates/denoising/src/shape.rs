@@ -14,7 +14,7 @@ use reticent_noise::{
 };
 use reticent_numerics::gamma::gamma;
 use reticent_numerics::normal::normal_sf;
-use reticent_numerics::{Bounds, Enclosure};
+use reticent_numerics::Bounds;
 
 /// A symmetric noise distribution of scale 1.
 #[derive(Clone, Debug, PartialEq)]
