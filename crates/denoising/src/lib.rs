@@ -7,6 +7,9 @@
 //! `E ||estimate - theta||^2` before and after, and what was assumed. The risk is estimated from the release itself, where an estimate is known whose claim holds,
 //! and otherwise not given.
 
+mod auto;
+pub mod bayes;
+pub mod consistency;
 mod cross_fit;
 mod error;
 mod noise_description;
@@ -16,6 +19,7 @@ mod shape;
 pub mod shrinkage;
 pub mod unbiased;
 
+pub use auto::Auto;
 pub use cross_fit::{CrossFitted, Fit};
 pub use error::DenoisingError;
 pub use noise_description::NoiseDescription;

@@ -12,9 +12,9 @@ use reticent_noise::{
     DiscreteGaussian, DiscreteLaplace, Gaussian, GaussianMixture, GeneralizedGaussian, Laplace, Noise,
     RandomScaleLaplace, Spread, Staircase,
 };
+use reticent_numerics::Bounds;
 use reticent_numerics::gamma::gamma;
 use reticent_numerics::normal::normal_sf;
-use reticent_numerics::Bounds;
 
 /// A symmetric noise distribution of scale 1.
 #[derive(Clone, Debug, PartialEq)]
