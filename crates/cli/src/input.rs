@@ -35,17 +35,29 @@ pub fn place(table: Option<&CsvTable>, index: usize) -> String {
 /// # Errors
 /// If there are none, or a line is not a finite number.
 pub fn numbers_from_standard_input() -> Result<Vec<f64>, Failure> {
+    numbers_of_lines(&standard_input()?)
+}
+
+/// All of standard input.
+///
+/// # Errors
+/// If it cannot be read.
+pub fn standard_input() -> Result<Vec<u8>, Failure> {
     let mut bytes = Vec::new();
     let read = io::stdin().lock().read_to_end(&mut bytes);
     read.map_err(|error| Failure::while_doing("reading standard input", &error))?;
-    numbers_of_lines(&bytes)
+    Ok(bytes)
 }
 
-fn numbers_of_lines(bytes: &[u8]) -> Result<Vec<f64>, Failure> {
+/// Numbers, one on each line.
+///
+/// # Errors
+/// If there are none, or a line is not a finite number.
+pub fn numbers_of_lines(bytes: &[u8]) -> Result<Vec<f64>, Failure> {
     let bytes = bytes.strip_suffix(b"\n").unwrap_or(bytes);
     if bytes.is_empty() {
         return Err(Failure::usage(
-            "standard input is empty, but it must hold one number on each line (--count N draws noise without input)",
+            "standard input is empty, but it must hold one number on each line (`noise --count N` draws noise without input)",
         ));
     }
     let lines = bytes.split(|&byte| byte == b'\n').enumerate();
