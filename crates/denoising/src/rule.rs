@@ -130,10 +130,10 @@ impl PiecewiseLinear {
         self.slope_after
     }
 
-    /// The slope between knot `index` and the next.
+    /// The slope between knot `index` and the next; 0 where both are at one place, as for a threshold of 0, and no value lies between them.
     pub(crate) fn slope_between(&self, index: usize) -> f64 {
         let (left, right) = (self.knots[index], self.knots[index + 1]);
-        (right.below - left.above) / (right.at - left.at)
+        if right.at > left.at { (right.below - left.above) / (right.at - left.at) } else { 0.0 }
     }
 
     /// How many knots are at or below `z`.
@@ -203,6 +203,7 @@ mod tests {
             PiecewiseLinear::interpolating(&points, -0.5, 1.5).expect("points"),
             PiecewiseLinear::hard_threshold(0.7),
             PiecewiseLinear::soft_threshold(0.7),
+            PiecewiseLinear::soft_threshold(0.0),
             PiecewiseLinear::affine(1.0, 0.4),
             PiecewiseLinear::affine(0.2, 0.0),
         ];

@@ -190,6 +190,7 @@ mod tests {
         let points = [(-2.0, -1.0), (-0.3, 0.0), (0.4, 0.7), (1.0, 0.2), (3.0, 4.0)];
         vec![
             PiecewiseLinear::soft_threshold(1.3),
+            PiecewiseLinear::soft_threshold(0.0).clamped(0.0, 2.5),
             PiecewiseLinear::hard_threshold(0.8),
             PiecewiseLinear::affine(0.5, 0.3),
             PiecewiseLinear::interpolating(&points, 0.5, -0.25).expect("points"),
