@@ -16,7 +16,7 @@ impl Graph {
     /// # Errors
     /// If there is no node or more than `2^32 - 2`.
     pub fn grid(rows: usize, columns: usize) -> Result<Self, GraphError> {
-        let nodes = rows.checked_mul(columns).unwrap_or(usize::MAX);
+        let nodes = rows.saturating_mul(columns);
         let across = (0..nodes).filter(|node| (node + 1) % columns != 0).map(|node| (node, node + 1));
         let down = (0..nodes.saturating_sub(columns)).map(|node| (node, node + columns));
         Graph::new(nodes, across.chain(down))
@@ -45,7 +45,7 @@ impl Graph {
         let (rows, columns) = size.trim().split_once(['x', 'X']).ok_or_else(unknown)?;
         let rows: usize = rows.trim().parse().map_err(|_| unknown())?;
         let columns: usize = columns.trim().parse().map_err(|_| unknown())?;
-        let cells = rows.checked_mul(columns).unwrap_or(usize::MAX);
+        let cells = rows.saturating_mul(columns);
         if cells != nodes {
             return Err(GraphError::Length { what: "values", given: nodes, expected: cells, each: "cell of the grid" });
         }

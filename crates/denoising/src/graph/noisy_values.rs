@@ -71,7 +71,7 @@ impl NoisyValues {
             }
         };
         let standardised: Vec<f64> = values.iter().map(|value| value / unit).collect();
-        if let Some(position) = standardised.iter().position(|value| !(value.abs() <= 1e100)) {
+        if let Some(position) = standardised.iter().position(|value| !(-1e100..=1e100).contains(value)) {
             let accepted = "a finite number within 1e100 deviations of zero";
             return Err(GraphError::Entry { name: "values", position, value: values[position], accepted });
         }

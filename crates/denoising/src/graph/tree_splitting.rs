@@ -93,14 +93,14 @@ impl Splitter {
 
     /// Removes a balancing node, adds it to the smallest piece, and marks the pieces as parts of their own.
     fn pieces_around_balance(&mut self, members: &[u32]) -> Vec<Vec<u32>> {
-        let order = self.from_root(members[0]);
+        let order = self.outwards_from(members[0]);
         let centre = self.balancing_node(&order);
         let mut pieces = Vec::new();
         let around: Vec<u32> = self.neighbours(centre).collect();
         self.parts += 1;
         self.part[centre as usize] = self.parts;
         for neighbour in around {
-            let piece = self.from_root(neighbour);
+            let piece = self.outwards_from(neighbour);
             self.parts += 1;
             for &node in &piece {
                 self.part[node as usize] = self.parts;
@@ -119,7 +119,7 @@ impl Splitter {
     }
 
     /// The nodes of the part of `root`, each after its parent.
-    fn from_root(&mut self, root: u32) -> Vec<u32> {
+    fn outwards_from(&mut self, root: u32) -> Vec<u32> {
         self.parent[root as usize] = root;
         let mut order = vec![root];
         let mut scanned = 0;
