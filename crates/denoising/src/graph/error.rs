@@ -3,7 +3,7 @@
 use reticent_noise::randomness::RandomnessError;
 
 /// Why a graph could not be made or a vector on it could not be denoised.
-#[derive(Debug, thiserror::Error)]
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
 #[non_exhaustive]
 pub enum GraphError {
     /// A parameter is outside what is accepted.

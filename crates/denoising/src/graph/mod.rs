@@ -4,15 +4,17 @@
 //! |---|---|
 //! | `mod.rs`, `named.rs`, `edge_list.rs` | [`Graph`]: from edges, by name, from a file |
 //! | `noisy_values.rs` | [`NoisyValues`]: released values and the deviation of their noise |
-//! | `risk.rs` | [`RiskEstimate`]: squared error before and after, estimated without the truth |
+//! | `risk.rs` | [`GaussianRisk`]: squared error before and after, estimated without the truth |
 //! | `spanning_tree.rs`, `tree_splitting.rs`, `wavelets.rs`, `wavelet_denoising.rs` | spanning-tree wavelets |
 //! | `differences.rs`, `duality.rs` | the operators of trend filtering; the certified duality gap |
 //! | `chain.rs`, `total_variation.rs`, `preflow.rs` | order 0, exactly: paths in linear time, graphs by minimum cuts |
 //! | `sparse_factor.rs`, `interior_point.rs`, `alternating.rs` | orders 1 and 2: sparse Cholesky factors and the two methods that use them |
 //! | `trend_filtering.rs`, `tuning.rs` | [`TrendFilter`], and the penalty chosen by unbiased risk |
+//! | `denoisers.rs` | both as a [`Denoiser`](crate::Denoiser) of a release |
 
 mod alternating;
 mod chain;
+mod denoisers;
 mod differences;
 mod duality;
 mod edge_list;
@@ -31,10 +33,11 @@ mod tuning;
 mod wavelet_denoising;
 mod wavelets;
 
+pub use denoisers::{GraphTrendFilter, GraphWavelets};
 pub use edge_list::NodeLabels;
 pub use error::GraphError;
 pub use noisy_values::{NoiseDeviation, NoisyValues};
-pub use risk::{Loss, RiskEstimate};
+pub use risk::{GaussianRisk, Loss};
 pub use spanning_tree::SpanningForest;
 pub use trend_filtering::{Order, TrendFilter, TrendFit};
 pub use tuning::PenaltyRule;

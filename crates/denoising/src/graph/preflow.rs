@@ -230,8 +230,8 @@ mod tests {
             let stuck: f64 =
                 (0..nodes).filter(|&node| !preflow.reaches_deficit(node)).map(|node| preflow.excess[node]).sum();
             assert_eq!(stuck, best_set_by_enumeration(&graph, &capacities, &excess));
-            for node in 0..nodes {
-                assert_eq!(preflow.excess[node], excess[node] - preflow.net_outflow(node));
+            for (node, excess) in excess.iter().enumerate() {
+                assert_eq!(preflow.excess[node], excess - preflow.net_outflow(node));
                 assert!(if preflow.reaches_deficit(node) {
                     preflow.excess[node] <= 0.0
                 } else {

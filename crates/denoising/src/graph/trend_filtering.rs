@@ -4,7 +4,7 @@ use super::differences::Differences;
 use super::duality::{Certificate, Problem};
 use super::error::require;
 use super::total_variation::{self, Fused};
-use super::{Graph, GraphError, Loss, NoisyValues, RiskEstimate, alternating, interior_point};
+use super::{GaussianRisk, Graph, GraphError, Loss, NoisyValues, alternating, interior_point};
 
 /// What the vector is pulled towards.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -60,7 +60,7 @@ pub struct TrendFit {
     pub(super) degrees_of_freedom: usize,
     pub(super) relative_gap: f64,
     pub(super) residual: f64,
-    pub(super) gaussian_risk: RiskEstimate,
+    pub(super) gaussian_risk: GaussianRisk,
     pub(super) warm: WarmStart,
 }
 
@@ -183,7 +183,7 @@ impl<'g> TrendFilter<'g> {
         lambda: f64,
         degrees_of_freedom: usize,
         certificate: Certificate,
-        gaussian_risk: RiskEstimate,
+        gaussian_risk: GaussianRisk,
         warm: WarmStart,
     ) -> Result<TrendFit, GraphError> {
         let relative_gap = certificate.relative_gap();
@@ -225,7 +225,7 @@ impl TrendFit {
     }
 
     /// Stein's unbiased estimate of the risk, if the noise is Gaussian; meaningless if not.
-    pub fn risk_if_gaussian(&self) -> RiskEstimate {
+    pub fn risk_if_gaussian(&self) -> GaussianRisk {
         self.gaussian_risk
     }
 }
@@ -242,40 +242,41 @@ fn weighted_residual(released: &NoisyValues, x: &[f64]) -> f64 {
 /// ```text
 /// E sum (x_i - theta_i)^2 / sigma_i^2 = E [ sum (y_i - x_i)^2 / sigma_i^2 - n + 2 freedom ].
 /// ```
-fn risk_of_projection(released: &NoisyValues, x: &[f64], freedom: usize) -> RiskEstimate {
-    let count = released.len() as f64;
-    let estimate = weighted_residual(released, x) - count + 2.0 * freedom as f64;
-    if released.has_equal_noise() {
-        let unit = released.unit().powi(2);
-        RiskEstimate { loss: Loss::SquaredError, before: count * unit, after: estimate * unit }
-    } else {
-        RiskEstimate { loss: Loss::SquaredErrorOverVariance, before: count, after: estimate }
-    }
+fn risk_of_projection(released: &NoisyValues, x: &[f64], freedom: usize) -> GaussianRisk {
+    let (count, freedom) = (released.len() as f64, freedom as f64);
+    let residual = weighted_residual(released, x);
+    let equal = released.has_equal_noise();
+    let loss = if equal { Loss::SquaredError } else { Loss::SquaredErrorOverVariance };
+    let value = residual - count + 2.0 * freedom;
+    let mean_square = 4.0 * residual - 2.0 * count + 4.0 * freedom;
+    let unit = if equal { released.unit().powi(2) } else { 1.0 };
+    GaussianRisk::unbiased(loss, count, value, mean_square, count).scaled(unit)
 }
 
-/// Stein's estimate for order 0. A set `S` has the value `sum_S (w y) / w(S) + constant`, so `dx_i/dy_i = w_i / w(S)`, and with `sigma_i^2 = s^2 / w_i`
+/// Stein's estimate for order 0. A set `S` has the value `sum_S (w y) / w(S) + constant`, so `H_ij = w_j / w(S)` inside it, and with `sigma_i^2 = s^2 / w_i`
 ///
 /// ```text
-/// sum sigma_i^2 dx_i/dy_i = s^2 sum_S |S| / w(S),
+/// tr(Sigma H) = s^2 sum_S |S| / w(S),    tr((Sigma H)^2) = s^4 sum_S (|S| / w(S))^2,
 /// ```
 ///
-/// which is `s^2` times the number of sets if the noise is equal.
-fn risk_of_fused(released: &NoisyValues, fused: &Fused) -> RiskEstimate {
+/// both the number of sets if the noise is equal and the unit `s` is 1.
+fn risk_of_fused(released: &NoisyValues, fused: &Fused) -> GaussianRisk {
     let (mut sizes, mut weights) = (vec![0.0; fused.sets], vec![0.0; fused.sets]);
-    let (mut residual, mut variance) = (0.0, 0.0);
+    let (mut residual, mut variances, mut squares, mut spread) = (0.0, 0.0, 0.0, 0.0);
     for (node, &set) in fused.set.iter().enumerate() {
+        let variance = 1.0 / released.precisions()[node];
+        let square = (released.standardised()[node] - fused.values[node]).powi(2);
         sizes[set as usize] += 1.0;
         weights[set as usize] += released.precisions()[node];
-        residual += (released.standardised()[node] - fused.values[node]).powi(2);
-        variance += 1.0 / released.precisions()[node];
+        residual += square;
+        variances += variance;
+        squares += variance * variance;
+        spread += variance * square;
     }
-    let divergence: f64 = sizes.iter().zip(&weights).map(|(size, weight)| size / weight).sum();
-    let unit = released.unit().powi(2);
-    RiskEstimate {
-        loss: Loss::SquaredError,
-        before: unit * variance,
-        after: unit * (residual - variance + 2.0 * divergence),
-    }
+    let shares = sizes.iter().zip(&weights).map(|(size, weight)| size / weight);
+    let value = residual - variances + 2.0 * shares.clone().sum::<f64>();
+    let mean_square = 4.0 * spread - 2.0 * squares + 4.0 * shares.map(|share| share * share).sum::<f64>();
+    GaussianRisk::unbiased(Loss::SquaredError, variances, value, mean_square, squares).scaled(released.unit().powi(2))
 }
 
 #[cfg(test)]
@@ -403,7 +404,7 @@ mod tests {
             };
             let (one, other) = (fit(&values, 1.0), fit(&scaled, 1e-40));
             assert!(one.values().iter().zip(other.values()).all(|(a, b)| (a - b * 1e40).abs() < 1e-2), "{order:?}");
-            let ratio = other.risk_if_gaussian().after / one.risk_if_gaussian().after;
+            let ratio = other.risk_if_gaussian().after.value / one.risk_if_gaussian().after.value;
             assert!((ratio * 1e80 - 1.0).abs() < 1e-2, "{order:?}: {ratio:e}");
         }
     }

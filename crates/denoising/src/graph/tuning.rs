@@ -40,11 +40,13 @@ impl TrendFilter<'_> {
             PenaltyRule::UnbiasedRisk => coarse.least_risk(released)?,
             PenaltyRule::Discrepancy => coarse.largest_within_noise(released)?,
         };
-        if best.relative_gap() <= self.relative_gap {
-            Ok(best)
+        let mut chosen = if best.relative_gap() <= self.relative_gap {
+            best
         } else {
-            self.fit_from(released, best.lambda(), Some(&best))
-        }
+            self.fit_from(released, best.lambda(), Some(&best))?
+        };
+        chosen.gaussian_risk = chosen.gaussian_risk.after_choice();
+        Ok(chosen)
     }
 
     fn least_risk(&self, released: &NoisyValues) -> Result<TrendFit, GraphError> {
@@ -116,7 +118,7 @@ impl TrendFilter<'_> {
 }
 
 fn risk(fit: &TrendFit) -> f64 {
-    fit.risk_if_gaussian().after
+    fit.risk_if_gaussian().after.value
 }
 
 fn the_better(one: TrendFit, other: TrendFit) -> TrendFit {
@@ -139,7 +141,7 @@ mod tests {
 
     /// A step of 6 deviations in the middle of a line, with a fixed disturbance of variance 1.
     fn step() -> Vec<f64> {
-        let disturbance = |i: usize| if (i * i / 3) % 2 == 0 { 1.0 } else { -1.0 };
+        let disturbance = |i: usize| if (i * i / 3).is_multiple_of(2) { 1.0 } else { -1.0 };
         (0..60).map(|i| if i < 30 { 0.0 } else { 6.0 } + disturbance(i)).collect()
     }
 

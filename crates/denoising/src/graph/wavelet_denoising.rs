@@ -1,7 +1,7 @@
 //! Soft thresholding of spanning-tree wavelet coefficients.
 
 use super::error::require;
-use super::{GraphError, Loss, NoisyValues, RiskEstimate, Wavelets};
+use super::{GaussianRisk, GraphError, Loss, NoisyValues, Wavelets};
 
 /// How far coefficients are pulled towards zero, in deviations of their noise.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -21,7 +21,7 @@ pub enum Threshold {
 pub struct WaveletFit {
     values: Vec<f64>,
     thresholds: Vec<f64>,
-    gaussian_risk: RiskEstimate,
+    gaussian_risk: GaussianRisk,
 }
 
 impl WaveletFit {
@@ -36,7 +36,7 @@ impl WaveletFit {
     }
 
     /// Stein's unbiased estimate of the squared error, if the noise is Gaussian; meaningless if not.
-    pub fn risk_if_gaussian(&self) -> RiskEstimate {
+    pub fn risk_if_gaussian(&self) -> GaussianRisk {
         self.gaussian_risk
     }
 }
@@ -55,7 +55,10 @@ impl WaveletFit {
 /// ```
 ///
 /// unbiased for each fixed `t`, with unequal noise too. For the average `x` of `K` results `x_k`, `|x - theta|^2` is the mean of
-/// `|x_k - theta|^2` less the mean of `|x_k - x|^2`: exactly, so the estimate stays unbiased.
+/// `|x_k - theta|^2` less the mean of `|x_k - x|^2`: exactly, so the estimate stays unbiased, and its standard error is at most the mean of theirs.
+///
+/// In the formula of [`GaussianRisk`] for one basis, `g'` is 1 where a coefficient is kept and -1 where it is not, so with `Sigma_c = B^T Sigma B`
+/// the mean square is at most `4 f^T Sigma f + 2 tr Sigma^2 - 4 sum s_j^4` over the coefficients that became zero; for equal noise it is that.
 ///
 /// # Errors
 /// If there is no basis, a basis has another length than the release, or a fixed threshold is not a number from 0 to 1e100.
@@ -70,7 +73,8 @@ pub fn denoise_with_wavelets(
     let variances: Vec<f64> = released.precisions().iter().map(|precision| 1.0 / precision).collect();
     let share = 1.0 / bases.len() as f64;
     let (mut average, mut thresholds, mut results) = (vec![0.0; released.len()], Vec::new(), Vec::new());
-    let mut risk = 0.0;
+    let (mut risk, mut standard_error) = (0.0, 0.0);
+    let squares: f64 = variances.iter().map(|variance| variance * variance).sum();
     for wavelets in bases {
         let coefficients = Coefficients {
             values: wavelets.transform(released.standardised())?,
@@ -87,6 +91,9 @@ pub fn denoise_with_wavelets(
         };
         risk += share * coefficients.risk(chosen);
         let result = wavelets.inverse(&coefficients.thresholded(chosen))?;
+        let moved = result.iter().zip(released.standardised()).zip(&variances).map(|((x, y), v)| v * (x - y).powi(2));
+        let mean_square = 4.0 * moved.sum::<f64>() + 2.0 * squares - 4.0 * coefficients.squares_of_zeroed(chosen);
+        standard_error += share * mean_square.max(squares).sqrt();
         for (sum, value) in average.iter_mut().zip(&result) {
             *sum += share * value;
         }
@@ -96,9 +103,10 @@ pub fn denoise_with_wavelets(
     for result in &results {
         risk -= share * result.iter().zip(&average).map(|(value, mean)| (value - mean).powi(2)).sum::<f64>();
     }
-    let unit = released.unit().powi(2);
-    let before = unit * variances.iter().sum::<f64>();
-    let gaussian_risk = RiskEstimate { loss: Loss::SquaredError, before, after: unit * risk };
+    let before = variances.iter().sum::<f64>();
+    let estimate = GaussianRisk::unbiased(Loss::SquaredError, before, risk, standard_error.powi(2), 0.0);
+    let estimate = estimate.scaled(released.unit().powi(2));
+    let gaussian_risk = if threshold == Threshold::UnbiasedRisk { estimate.after_choice() } else { estimate };
     Ok(WaveletFit { values: released.in_release_units(&average), thresholds, gaussian_risk })
 }
 
@@ -131,6 +139,11 @@ impl Coefficients {
             variance * if size <= threshold { size * size - 1.0 } else { 1.0 + threshold * threshold }
         });
         kept + shrunk.sum::<f64>()
+    }
+
+    fn squares_of_zeroed(&self, threshold: f64) -> f64 {
+        let zeroed = self.shrunk().filter(|(value, variance)| value.abs() <= threshold * variance.sqrt());
+        zeroed.map(|(_, variance)| variance * variance).sum()
     }
 
     /// Between two neighbouring sizes `|c_j| / s_j` the risk grows with `t`, and at a size it drops: the least is at 0 or at a size. Sorted, every
@@ -169,7 +182,7 @@ mod tests {
         let fit = |threshold| denoise_with_wavelets(&released, &[basis(&graph)], threshold).expect("a fit");
         let untouched = fit(Threshold::Fixed(0.0));
         assert!(untouched.values().iter().zip([1.0, 2.0, 6.0, -4.0, 8.0]).all(|(a, b)| (a - b).abs() < 1e-14));
-        assert!((untouched.risk_if_gaussian().after - untouched.risk_if_gaussian().before).abs() < 1e-12);
+        assert!((untouched.risk_if_gaussian().after.value - untouched.risk_if_gaussian().before).abs() < 1e-12);
         let flat = fit(Threshold::Fixed(1e6));
         assert!(flat.values().iter().zip([3.0, 3.0, 3.0, 2.0, 2.0]).all(|(a, b)| (a - b).abs() < 1e-14));
     }
@@ -188,7 +201,7 @@ mod tests {
         assert!((limit - (2.0 * 81_f64.ln()).sqrt()).abs() < 1e-15 && best.thresholds()[0] <= limit);
         for step in 0..=1000 {
             let other = fit(Threshold::Fixed(limit * f64::from(step) / 1000.0));
-            assert!(best.risk_if_gaussian().after <= other.risk_if_gaussian().after + 1e-9, "{step}");
+            assert!(best.risk_if_gaussian().after.value <= other.risk_if_gaussian().after.value + 1e-9, "{step}");
         }
     }
 
