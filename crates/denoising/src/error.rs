@@ -77,6 +77,9 @@ pub enum DenoisingError {
         /// How far it came.
         reason: String,
     },
+    /// A graph, or a vector or parameter for it, is not accepted.
+    #[error(transparent)]
+    Graph(#[from] crate::graph::GraphError),
     /// The description of the noise has a parameter that is not accepted.
     #[error(transparent)]
     Noise(#[from] NoiseError),

@@ -12,6 +12,7 @@ pub mod bayes;
 pub mod consistency;
 mod cross_fit;
 mod error;
+pub mod graph;
 mod noise_description;
 mod release;
 mod rule;
