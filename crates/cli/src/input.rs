@@ -98,6 +98,18 @@ impl CsvTable {
         Ok((table, numbers))
     }
 
+    /// The cells of another column as text.
+    ///
+    /// # Errors
+    /// If there is no such column.
+    pub fn texts(&self, name: &str) -> Result<Vec<String>, Failure> {
+        let column = self.headers.iter().position(|header| header == name.as_bytes()).ok_or_else(|| {
+            Failure::usage(format!("--node-column is `{name}`, but the first line of the file names no such column"))
+        })?;
+        let cells = self.records.iter().map(|record| record.get(column).unwrap_or_default());
+        Ok(cells.map(|cell| String::from_utf8_lossy(cell).into_owned()).collect())
+    }
+
     /// How many columns are passed on as they are.
     pub fn other_columns(&self) -> usize {
         self.headers.len() - 1

@@ -15,6 +15,7 @@ mod options;
 mod output;
 mod plot;
 mod progress;
+mod public_graph;
 mod registry;
 mod release_file;
 mod report;
@@ -72,7 +73,8 @@ Examples:
   reticent noise laplace --epsilon 0.1 --sensitivity 1 --format json < counts.txt | reticent denoise > better.json
   reticent denoise --noise 'gaussian sigma=2' --method james-stein --towards mean < released.txt
   reticent denoise --noise 'laplace scale=10' --method auto --non-negative --input released.csv --column count
-  reticent denoise --noise 'gaussian sigma=1' --method bayes --prior 'laplace mean=0 scale=5' --plot picture.svg < released.txt
+  reticent denoise --noise 'gaussian sigma=5' --method trend-filter --graph grid:20x30 --plot picture.svg < released.txt
+  reticent denoise --noise 'gaussian sigma=1' --method bayes --prior 'laplace mean=0 scale=5' < released.txt
 
 Denoising is post-processing: it costs no privacy, for it sees nothing but what was released. Input is a release file, as `noise --format json`
 writes it, or numbers with --noise; the same comes out. The risk, the expected sum of squared errors, is estimated from the release, and

@@ -7,16 +7,21 @@ use crate::noise_words;
 use crate::numbers::{exact, rounded};
 use crate::options::{count, number};
 use crate::output::Output;
+use crate::public_graph;
 use crate::release_file::{self, ReleaseRecord};
 use crate::value_plot;
 use clap::ValueEnum;
 use reticent_denoising::bayes::{Deconvolution, SeparableBayes};
 use reticent_denoising::consistency::{Direction, Integers, LinearConstraints, Monotone, NoisyTotal, Total, Within};
+use reticent_denoising::graph::{Graph, GraphTrendFilter, GraphWavelets, Order};
 use reticent_denoising::shrinkage::{JamesStein, SureThreshold, Target, Threshold, ThresholdKind, Thresholding};
 use reticent_denoising::{Auto, CrossFitted, Denoised, Denoiser, NoiseDescription, Release, RiskEstimate, Unchanged};
 use serde::Serialize;
 use std::io::{self, Write};
 use std::path::PathBuf;
+
+/// Spanning trees of `wavelet`: the mean over several smooths what one of them cuts.
+const TREES: usize = 8;
 
 /// The options of `denoise`.
 #[derive(clap::Args, Debug)]
@@ -74,6 +79,18 @@ struct Facts {
     /// margins: the public sums of its columns
     #[arg(long, value_name = "A,B,...", value_parser = number, value_delimiter = ',', allow_hyphen_values = true)]
     columns: Option<Vec<f64>>,
+    /// wavelet, trend-filter, auto: the graph on the values: line, grid:RxC, or a CSV file of edges u,v or u,v,weight
+    #[arg(long, value_name = "GRAPH")]
+    graph: Option<String>,
+    /// What the first value is called in the file of --graph; 1 if not given, and the others count on from there
+    #[arg(long, value_name = "N", value_parser = count)]
+    first_node: Option<u64>,
+    /// The column of the CSV input that holds the nodes' names in the file of --graph
+    #[arg(long, value_name = "NAME", requires = "column", conflicts_with = "first_node")]
+    node_column: Option<String>,
+    /// trend-filter: 0 for values that jump, 1 for slopes that do, 2 for curvatures; 0 if not given
+    #[arg(long, value_name = "K", value_parser = count)]
+    order: Option<u64>,
     /// isotonic: the true values decrease; they increase if not given
     #[arg(long)]
     decreasing: bool,
@@ -101,6 +118,10 @@ enum Method {
     Bayes,
     /// The posterior mean under a prior learned from the release
     EmpiricalBayes,
+    /// Wavelets of spanning trees of --graph, soft thresholds
+    Wavelet,
+    /// Trend filtering on --graph
+    TrendFilter,
     /// The nearest values that are not negative, with --total of that sum
     NonNegative,
     /// The nearest values in the range of --within
@@ -140,6 +161,10 @@ impl Facts {
             ("total-variance", self.total_variance.is_some()),
             ("rows", self.rows.is_some()),
             ("columns", self.columns.is_some()),
+            ("graph", self.graph.is_some()),
+            ("first-node", self.first_node.is_some()),
+            ("node-column", self.node_column.is_some()),
+            ("order", self.order.is_some()),
             ("decreasing", self.decreasing),
             ("keep-total", self.keep_total),
         ]
@@ -170,7 +195,9 @@ impl Method {
     /// The facts that the method uses.
     fn uses(self) -> &'static [&'static str] {
         match self {
-            Method::Auto => &["non-negative", "within"],
+            Method::Auto => &["non-negative", "within", "graph", "first-node", "node-column"],
+            Method::Wavelet => &["graph", "first-node", "node-column"],
+            Method::TrendFilter => &["graph", "first-node", "node-column", "order"],
             Method::JamesStein => &["towards", "block"],
             Method::SoftThreshold | Method::HardThreshold => &["threshold"],
             Method::Bayes => &["prior"],
@@ -184,22 +211,38 @@ impl Method {
         }
     }
 
-    /// The denoiser.
-    fn denoiser(self, facts: &Facts) -> Result<Box<dyn Denoiser>, Failure> {
+    /// Refuses facts that the method does not use.
+    fn accepts(self, facts: &Facts) -> Result<(), Failure> {
         if let Some(unused) = facts.given().into_iter().find(|name| !self.uses().contains(name)) {
             return Err(Failure::usage(format!("--{unused} is not used by the method {}", self.name())));
         }
+        Ok(())
+    }
+
+    /// The denoiser of what was read.
+    fn denoiser(self, facts: &Facts, given: &Given) -> Result<Box<dyn Denoiser>, Failure> {
+        let graph = || -> Result<Graph, Failure> {
+            let labels = facts.node_column.as_deref().zip(given.table.as_ref());
+            let labels = labels.map(|(name, table)| table.texts(name)).transpose()?;
+            let text = need(self, "graph", &facts.graph)?;
+            public_graph::read(&text, given.values.len(), facts.first_node.unwrap_or(1), labels)
+        };
         let thresholding = |kind| {
             let threshold = facts.threshold.map_or(Threshold::Universal, Threshold::Scales);
             Thresholding::new(kind, threshold)
         };
         Ok(match self {
             Method::Auto => {
-                let auto = Auto::new();
-                Box::new(match facts.range()? {
-                    Some((lower, upper)) => auto.within(lower, upper),
-                    None => auto,
-                })
+                let mut auto = Auto::new();
+                if let Some((lower, upper)) = facts.range()? {
+                    auto = auto.within(lower, upper);
+                }
+                if facts.graph.is_some() {
+                    let graph = graph()?;
+                    auto = auto.with(Box::new(GraphWavelets::new(&graph, TREES, 0)?));
+                    auto = auto.with(Box::new(GraphTrendFilter::new(graph, Order::Constant)));
+                }
+                Box::new(auto)
             }
             Method::None => Box::new(Unchanged),
             Method::JamesStein => {
@@ -215,6 +258,16 @@ impl Method {
                 Box::new(SeparableBayes { prior })
             }
             Method::EmpiricalBayes => Box::new(CrossFitted::new(Deconvolution, 4)?),
+            Method::Wavelet => Box::new(GraphWavelets::new(&graph()?, TREES, 0)?),
+            Method::TrendFilter => {
+                let order = match facts.order.unwrap_or(0) {
+                    0 => Order::Constant,
+                    1 => Order::Linear,
+                    2 => Order::Quadratic,
+                    other => return Err(Failure::usage(format!("--order is {other}, but it must be 0, 1 or 2"))),
+                };
+                Box::new(GraphTrendFilter::new(graph()?, order))
+            }
             Method::NonNegative => match facts.total {
                 Some(total) => Box::new(Total::new(total, true)?),
                 None => Box::new(Within::non_negative()),
@@ -269,7 +322,8 @@ struct Given {
 /// Reads everything, denoises, states the risk, and only then writes.
 pub fn run(arguments: Denoise, format: Format, output: &mut Output) -> Result<(), Failure> {
     let Denoise { method, noise, input, column, plot, facts } = arguments;
-    let denoiser = method.denoiser(&facts)?;
+    // What is wrong without the values is said before they are waited for.
+    method.accepts(&facts)?;
     let given_noise = noise.as_deref().map(noise_words::noise).transpose()?;
     let given = match (&input, column) {
         (Some(path), Some(name)) => {
@@ -291,6 +345,7 @@ pub fn run(arguments: Denoise, format: Format, output: &mut Output) -> Result<()
         (None, Some(noise)) => noise,
         (None, None) => return Err(Failure::usage("--noise is needed unless the input is a release file")),
     };
+    let denoiser = method.denoiser(&facts, &given)?;
     let release = Release::new(given.values, noise)?;
     let denoised = denoiser.denoise(&release)?;
     if let Some(path) = plot {

@@ -61,6 +61,10 @@ fn every_method_runs() {
         ("--method total --total 26.6", Some([5.0, 0.0, 1.5, 8.0, 3.0, -2.0, 1.1, 10.0])),
         ("--method noisy-total --total 26.6 --total-variance 8", Some([4.5, -0.5, 1.0, 7.5, 2.5, -2.5, 0.6, 9.5])),
         ("--method non-negative --total 10", None),
+        ("--method wavelet --graph line", None),
+        ("--method trend-filter --graph grid:2x4", None),
+        ("--method trend-filter --graph line --order 2", None),
+        ("--method auto --graph line", None),
         ("--method isotonic", None),
         ("--method isotonic --decreasing", None),
         ("--method margins --rows 10,10 --columns 5,5,5,5", None),
@@ -77,6 +81,27 @@ fn every_method_runs() {
     let arguments = ["denoise", "--noise", "gaussian sigma=1", "--method", "bayes", "--prior", "gaussian mean=0 sd=1"];
     let values = numbers(&run(&arguments, b"4\n-2\n").done());
     assert!((values[0] - 2.0).abs() < 1e-5 && (values[1] + 1.0).abs() < 1e-5, "{values:?}");
+}
+
+#[test]
+fn a_graph_is_read_from_a_file() {
+    let edges = TemporaryFile::new("edges.csv", b"from,to\nA,B\nB,C\nD,E\nE,F\n");
+    let values = TemporaryFile::new("nodes.csv", b"node,count\nA,10\nB,10.4\nC,9.8\nD,0.2\nE,-0.4\nF,0.1\n");
+    let options = format!(
+        "--method trend-filter --graph {} --node-column node --column count --input {}",
+        edges.path(),
+        values.path()
+    );
+    let text = denoise("gaussian sigma=1", &options, b"").done();
+    let counts: Vec<f64> = text.lines().skip(1).map(|line| line.split(',').nth(1).unwrap().parse().unwrap()).collect();
+    // Two components, each nearly constant.
+    assert!((counts[0] - counts[2]).abs() < 0.05 && (counts[3] - counts[5]).abs() < 0.05, "{text}");
+    assert!((counts[0] - 10.07).abs() < 0.2 && counts[3].abs() < 0.2, "{text}");
+    let numbered = TemporaryFile::new("numbered.csv", b"0,1\n1,2\n");
+    let options = format!("--method trend-filter --graph {} --first-node 0", numbered.path());
+    denoise("gaussian sigma=1", &options, b"1\n2\n3\n").done();
+    let message = denoise("gaussian sigma=1", &options.replace("--first-node 0", ""), b"1\n2\n3\n").refused();
+    assert!(message.contains("1 to 3"), "{message}");
 }
 
 #[test]
@@ -101,6 +126,10 @@ fn what_is_wrong_is_refused_with_what_would_be_right() {
         ("--method total --total inf", "total"),
         ("--method margins --rows 1 --columns 2,2", "contradicts"),
         ("--method margins --rows 1,1,1 --columns 2,2", "places in an equation"),
+        ("--method wavelet", "needs --graph"),
+        ("--method trend-filter --graph line --order 3", "0, 1 or 2"),
+        ("--method trend-filter --graph grid:3x3", "9 are needed"),
+        ("--method trend-filter --graph grid:0x", "grid"),
         ("--method nonsense", "possible values"),
     ] {
         let refused = denoise("gaussian sigma=1", options, input);
