@@ -5,6 +5,15 @@ use reticent_denoising::DenoisingError;
 use reticent_denoising::graph::{Graph, NodeLabels};
 use std::fs::File;
 
+/// The rows and columns of a graph that is a line or a grid by its name.
+pub fn grid_size(text: &str, values: usize) -> Option<(usize, usize)> {
+    if text == "line" {
+        return Some((1, values));
+    }
+    let (rows, columns) = text.strip_prefix("grid:")?.split_once(['x', 'X'])?;
+    rows.parse().ok().zip(columns.parse().ok())
+}
+
 /// The graph on so many values.
 ///
 /// `line` and `grid:RxC` are names; anything else is a CSV file of edges `u,v` or `u,v,weight`, whose nodes are the places of the values, counting from `first`, or the

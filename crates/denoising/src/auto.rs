@@ -110,6 +110,12 @@ impl Denoiser for Auto {
                 best = Denoised { risk_after, ..denoised };
             }
         }
+        if let Some((lower, upper)) = self.bounds {
+            // Added candidates do not know the bounds. The bound on the risk stays one.
+            for value in &mut best.values {
+                *value = value.max(lower).min(upper);
+            }
+        }
         let chosen = std::mem::take(&mut best.method);
         if chosen != fallback {
             best.assumptions.push(format!(

@@ -73,7 +73,7 @@ fn the_signal_decides_between_the_methods() {
     let centres = gaussian_centres();
     let [release, shrunk, thresholded] = errors(|place| centres[place], 2000, 0.2, 5);
     assert!(shrunk < 0.8 * release && shrunk < 0.8 * thresholded, "dense: {release} {shrunk} {thresholded}");
-    let sparse = |place: usize| if place % 500 == 0 { 60.0 } else { 0.0 };
+    let sparse = |place: usize| if place.is_multiple_of(500) { 60.0 } else { 0.0 };
     let [release, shrunk, thresholded] = errors(sparse, 2000, 1.0, 5);
     assert!(thresholded < 0.5 * shrunk && thresholded < 0.5 * release, "sparse: {release} {shrunk} {thresholded}");
 }

@@ -14,7 +14,9 @@ use clap::ValueEnum;
 use reticent_denoising::bayes::{Deconvolution, SeparableBayes};
 use reticent_denoising::consistency::{Direction, Integers, LinearConstraints, Monotone, NoisyTotal, Total, Within};
 use reticent_denoising::graph::{Graph, GraphTrendFilter, GraphWavelets, Order};
-use reticent_denoising::shrinkage::{JamesStein, SureThreshold, Target, Threshold, ThresholdKind, Thresholding};
+use reticent_denoising::shrinkage::{
+    JamesStein, Multiscale, SureThreshold, Target, Threshold, ThresholdKind, Thresholding,
+};
 use reticent_denoising::{Auto, CrossFitted, Denoised, Denoiser, NoiseDescription, Release, RiskEstimate, Unchanged};
 use serde::Serialize;
 use std::io::{self, Write};
@@ -22,6 +24,9 @@ use std::path::PathBuf;
 
 /// Spanning trees of `wavelet`: the mean over several smooths what one of them cuts.
 const TREES: usize = 8;
+
+/// Coefficients in a block of `multiscale`.
+const BLOCK: usize = 32;
 
 /// The options of `denoise`.
 #[derive(clap::Args, Debug)]
@@ -58,7 +63,7 @@ struct Facts {
     /// james-stein: what values are shrunk towards
     #[arg(long, value_enum)]
     towards: Option<TowardsName>,
-    /// james-stein: shrink consecutive blocks of so many values each by itself
+    /// james-stein: shrink consecutive blocks of so many values each by itself; multiscale: of so many coefficients, 32 if not given
     #[arg(long, value_name = "K", value_parser = count)]
     block: Option<u64>,
     /// soft-threshold, hard-threshold: the threshold in scales of the noise; what the noise seldom exceeds if not given
@@ -79,7 +84,7 @@ struct Facts {
     /// margins: the public sums of its columns
     #[arg(long, value_name = "A,B,...", value_parser = number, value_delimiter = ',', allow_hyphen_values = true)]
     columns: Option<Vec<f64>>,
-    /// wavelet, trend-filter, auto: the graph on the values: line, grid:RxC, or a CSV file of edges u,v or u,v,weight
+    /// wavelet, trend-filter, multiscale, auto: the graph on the values: line, grid:RxC, or a CSV file of edges u,v or u,v,weight
     #[arg(long, value_name = "GRAPH")]
     graph: Option<String>,
     /// What the first value is called in the file of --graph; 1 if not given, and the others count on from there
@@ -118,6 +123,8 @@ enum Method {
     Bayes,
     /// The posterior mean under a prior learned from the release
     EmpiricalBayes,
+    /// James-Stein scale by scale, on a --graph that is line or grid:RxC
+    Multiscale,
     /// Wavelets of spanning trees of --graph, soft thresholds
     Wavelet,
     /// Trend filtering on --graph
@@ -196,6 +203,7 @@ impl Method {
     fn uses(self) -> &'static [&'static str] {
         match self {
             Method::Auto => &["non-negative", "within", "graph", "first-node", "node-column"],
+            Method::Multiscale => &["graph", "block"],
             Method::Wavelet => &["graph", "first-node", "node-column"],
             Method::TrendFilter => &["graph", "first-node", "node-column", "order"],
             Method::JamesStein => &["towards", "block"],
@@ -237,7 +245,12 @@ impl Method {
                 if let Some((lower, upper)) = facts.range()? {
                     auto = auto.within(lower, upper);
                 }
-                if facts.graph.is_some() {
+                if let Some(text) = &facts.graph {
+                    if let Some((rows, columns)) = public_graph::grid_size(text, given.values.len()) {
+                        for block in [Some(BLOCK), None] {
+                            auto = auto.with(Box::new(Multiscale::grid(rows, columns, block)?));
+                        }
+                    }
                     let graph = graph()?;
                     auto = auto.with(Box::new(GraphWavelets::new(&graph, TREES, 0)?));
                     auto = auto.with(Box::new(GraphTrendFilter::new(graph, Order::Constant)));
@@ -258,6 +271,13 @@ impl Method {
                 Box::new(SeparableBayes { prior })
             }
             Method::EmpiricalBayes => Box::new(CrossFitted::new(Deconvolution, 4)?),
+            Method::Multiscale => {
+                let text = need(self, "graph", &facts.graph)?;
+                let (rows, columns) = public_graph::grid_size(&text, given.values.len())
+                    .ok_or_else(|| Failure::usage("the method multiscale needs a --graph that is line or grid:RxC"))?;
+                let block = facts.block.map_or(BLOCK, |block| usize::try_from(block).unwrap_or(usize::MAX));
+                Box::new(Multiscale::grid(rows, columns, Some(block))?)
+            }
             Method::Wavelet => Box::new(GraphWavelets::new(&graph()?, TREES, 0)?),
             Method::TrendFilter => {
                 let order = match facts.order.unwrap_or(0) {
