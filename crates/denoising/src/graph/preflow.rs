@@ -63,7 +63,8 @@ impl<'a> Preflow<'a> {
     /// Sends excess to deficits inside the part `nodes` until no excess above `negligible` can reach a deficit above it.
     ///
     /// Goldberg and Tarjan, *A new approach to the maximum-flow problem* (1988): first in first out, with exact labels recomputed by a
-    /// breadth-first search each time the scanning has cost as much as one.
+    /// breadth-first search each time the scanning has cost as much as one. On grids and roads waiting four times as long costs a third
+    /// more, and taking the highest label first many times as much.
     ///
     /// In `f64` a push either empties the node or fills the edge, and both are set to their exact values, so that every step makes
     /// progress whatever is rounded.
@@ -84,7 +85,7 @@ impl<'a> Preflow<'a> {
             while let Some(node) = self.queue.pop_front() {
                 self.queued[node as usize] = false;
                 work += self.discharge(node as usize, nodes.len() as u32, negligible);
-                if work > 4 * size {
+                if work > size {
                     break;
                 }
             }
@@ -108,7 +109,7 @@ impl<'a> Preflow<'a> {
         while place < arcs.len() {
             let (neighbour, edge) = (arcs[place].neighbour as usize, arcs[place].edge as usize);
             work += 1;
-            if self.part[neighbour] == part && self.label[neighbour].wrapping_add(1) == label {
+            if label > 0 && self.part[neighbour] == part && self.label[neighbour] == label - 1 {
                 self.push(node, neighbour, edge, negligible);
                 if self.excess[node] <= negligible {
                     self.current[node] = place as u32;

@@ -13,10 +13,10 @@ pub enum PenaltyRule {
 }
 
 /// Where the search starts, in units of the noise. On a line a run of values within this of each other is about to fuse.
-const FIRST: f64 = 1.0 / 16.0;
+const FIRST: f64 = 1.0 / 8.0;
 
 /// The search ends after this many doublings in a row without less risk.
-const PATIENCE: usize = 3;
+const PATIENCE: usize = 2;
 
 /// No penalty outside `2^-24` to `2^36` times [`FIRST`] is tried.
 const MOST_DOUBLINGS: i32 = 36;
@@ -28,7 +28,7 @@ const GAP_ON_THE_WAY: f64 = 1e-4;
 impl TrendFilter<'_> {
     /// The fit for the penalty that `rule` chooses.
     ///
-    /// The penalty is doubled from 1/16 on, each fit starting from the one before, until a component is one piece or the rule has been passed for good;
+    /// The penalty is doubled from 1/8 on, each fit starting from the one before, until a component is one piece or the rule has been passed for good;
     /// then it is refined to a factor of `2^(1/4)`. Only penalties whose gap was certified are considered.
     ///
     /// # Errors
@@ -55,11 +55,14 @@ impl TrendFilter<'_> {
         if best.lambda() == FIRST {
             best = self.descend(released, &first, (-MOST_HALVINGS..=-1).rev())?;
         }
-        let centre = best.lambda();
-        for quarters in [-3, -2, -1, 1, 2, 3] {
-            let lambda = centre * 2_f64.powf(f64::from(quarters) / 4.0);
-            if let Some(fit) = converged(self.fit_from(released, lambda, Some(&best)))? {
-                best = the_better(best, fit);
+        // To a factor of sqrt 2 on both sides, and then of the fourth root of 2 on both sides of the better one.
+        for step in [0.5, 0.25] {
+            let centre = best.lambda();
+            for exponent in [-step, step] {
+                let lambda = centre * 2_f64.powf(exponent);
+                if let Some(fit) = converged(self.fit_from(released, lambda, Some(&best)))? {
+                    best = the_better(best, fit);
+                }
             }
         }
         Ok(best)
