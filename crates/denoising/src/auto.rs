@@ -12,9 +12,9 @@ use reticent_numerics::normal_quantile::normal_quantile;
 /// Picks among denoisers by their estimated risk, and leaves the release as it is unless one of them is better with confidence.
 ///
 /// # Choice
-/// Each candidate has an estimate `R` of its risk with a standard error `e`; the risk of the release itself is known. The candidate with the least `R + z e` is taken if that is
-/// below the risk of doing nothing, where `z` is the normal quantile of `1 - 0.01/K` for `K` candidates. So the chance that some candidate's risk is above its `R + z e` is about
-/// 1% for all of them together, and it does not matter that the choice looked at all of them: `R + z e` is what is reported, as a bound and not as an unbiased estimate.
+/// Each candidate has an estimate `R` of its risk with a standard error `e`; the risk of the release itself is known. Of the candidates whose `R + z e` is below the risk of doing
+/// nothing the one with the least is taken, where `z` is the normal quantile of `1 - 0.01/K` for `K` candidates. So the chance that some candidate's risk is above its `R + z e` is about
+/// 1% for all of them together, and it does not matter that the choice looked at all of them: `R + z e`, with 0 for a negative `R`, is what is reported, as a bound and not as an unbiased estimate.
 /// An estimate that does not claim to be unbiased, such as the least of a family of them, is too small by something of the order of its standard error, and counts with `2 z e`.
 /// A candidate without an estimate, or with one that fails, is no candidate.
 ///
@@ -97,15 +97,19 @@ impl Denoiser for Auto {
             None => Unchanged.denoise(release)?,
         };
         let fallback = best.method.clone();
-        let mut least = best.risk_before;
+        let before = best.risk_before;
+        let mut least = f64::INFINITY;
         for candidate in own.iter().chain(&self.added) {
             // A candidate that is not defined for this release is none.
             let Ok(denoised) = candidate.denoise(release) else { continue };
             let Some(estimate) = denoised.risk_after else { continue };
             let doubt = if estimate.unbiased { factor } else { 2.0 * factor };
-            let bound = estimate.value.max(0.0) + doubt * estimate.standard_error;
-            if bound < least {
-                least = bound;
+            let margin = doubt * estimate.standard_error;
+            let bound = estimate.value.max(0.0) + margin;
+            // Compared without the cut at zero: what the estimates have in common, the noise of sum y^2, cancels in the comparison.
+            let score = estimate.value + margin;
+            if bound < before && score < least {
+                least = score;
                 let risk_after = Some(RiskEstimate { value: bound, unbiased: false, ..estimate });
                 best = Denoised { risk_after, ..denoised };
             }

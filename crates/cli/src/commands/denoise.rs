@@ -367,7 +367,9 @@ pub fn run(arguments: Denoise, format: Format, output: &mut Output) -> Result<()
     };
     let denoiser = method.denoiser(&facts, &given)?;
     let release = Release::new(given.values, noise)?;
-    let denoised = denoiser.denoise(&release)?;
+    let mut denoised = denoiser.denoise(&release)?;
+    // Values at the ends of the range can overflow an estimate, which is then none.
+    denoised.risk_after = denoised.risk_after.filter(|risk| risk.value.is_finite() && risk.standard_error.is_finite());
     if let Some(path) = plot {
         let picture = value_plot::svg(&denoised.method, release.values(), &denoised.values);
         std::fs::write(path, picture).map_err(|error| Failure::while_doing("writing the file of --plot", &error))?;

@@ -185,3 +185,57 @@ fn releases_that_are_no_sum_are_refused() {
         assert_eq!(answer["values"].as_array().unwrap().len(), 80, "{mechanism}");
     }
 }
+
+/// Every method with values and scales at the ends of what is accepted: a documented exit code, finite numbers, no panic.
+#[test]
+fn extreme_values_never_panic() {
+    let methods = [
+        "auto",
+        "auto --non-negative",
+        "auto --graph line",
+        "none",
+        "james-stein",
+        "soft-threshold",
+        "hard-threshold",
+        "sure-threshold",
+        "empirical-bayes",
+        "multiscale --graph line",
+        "wavelet --graph line",
+        "trend-filter --graph line",
+        "trend-filter --graph line --order 2",
+        "non-negative",
+        "non-negative --total 5",
+        "total --total 1e150",
+        "isotonic",
+        "margins --rows 0,1 --columns 1,0,0,0",
+        "integer --keep-total",
+    ];
+    let inputs = [
+        "1e150\n-1e150\n0\n1e-300\n5e-324\n-0\n1\n1e15\n",
+        "0\n0\n0\n0\n0\n0\n0\n0\n",
+        "1e149\n1e149\n1e149\n1e149\n1e149\n1e149\n1e149\n1e149\n",
+        "1\n",
+        "1\n2\n",
+    ];
+    let noises = [
+        "gaussian sigma=1",
+        "gaussian sigma=1e-75",
+        "laplace scale=1e75",
+        "laplace scale=1,1e-75,1e75,1,1,1,1,1",
+        "discrete-laplace scale=0.001",
+        "discrete-laplace scale=1e15",
+        "generalized-gaussian order=0.2 scale=1",
+    ];
+    for method in methods {
+        for input in inputs {
+            for noise in noises {
+                let run = denoise(noise, &format!("--method {method}"), input.as_bytes());
+                let what = format!("{method} / {noise} / {input:?}: {run:?}");
+                assert!([0, 2].contains(&run.code) && !run.stderr.contains("panicked"), "{what}");
+                assert!(run.code == 0 || run.stdout.is_empty(), "{what}");
+                assert!(run.code == 2 || numbers(&run.stdout).iter().all(|value| value.is_finite()), "{what}");
+                assert!(!run.stderr.contains("NaN"), "{what}");
+            }
+        }
+    }
+}
