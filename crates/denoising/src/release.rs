@@ -67,16 +67,20 @@ impl Release {
         Release { values: places.filter_map(|place| self.values.get(place).copied()).collect(), noise }
     }
 
-    /// The variances, which must be finite.
+    /// The variances, which must be finite and above zero.
     ///
     /// # Errors
     /// If they are not; the message names the method.
     pub(crate) fn finite_variances(&self, method: &'static str) -> Result<Vec<f64>, DenoisingError> {
-        if self.noise.shape().variance().is_finite() {
-            Ok(self.variances())
-        } else {
-            Err(DenoisingError::UnsuitedNoise { method, reason: "its variance is infinite" })
+        let variance = self.noise.shape().variance();
+        if variance == f64::INFINITY {
+            return Err(DenoisingError::UnsuitedNoise { method, reason: "its variance is infinite" });
         }
+        // Noise on the integers of a tiny scale is zero but for a chance below all numbers.
+        if variance > 0.0 {
+            return Ok(self.variances());
+        }
+        Err(DenoisingError::UnsuitedNoise { method, reason: "its variance is too small to be told from zero" })
     }
 }
 

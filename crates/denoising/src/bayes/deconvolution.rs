@@ -49,10 +49,8 @@ impl Fit for Deconvolution {
         let noise = release.noise();
         let refuse = |reason| DenoisingError::UnsuitedNoise { method: "empirical Bayes", reason };
         let scale = noise.common_scale().ok_or_else(|| refuse("its scales differ, and then the rules differ too"))?;
+        release.finite_variances("empirical Bayes")?;
         let deviation = noise.shape().variance().sqrt();
-        if !deviation.is_finite() {
-            return Err(refuse("its variance is infinite"));
-        }
         let bin = deviation / BINS;
         let places = release.values().iter().map(|value| value / scale / bin);
         Mixture::fitted(places, &DensityTable::of(noise.shape(), bin))?.rule(bin)
