@@ -180,7 +180,8 @@ fn geometric_sum(rule: &PiecewiseLinear, z: f64, direction: f64, scale: f64) -> 
         let distance = (edge.at - x) * direction;
         let steps = if direction > 0.0 { distance.ceil().max(1.0) } else { distance.floor() + 1.0 };
         sum += weight * (series(value, slope) - (-steps / scale).exp() * series(value + slope * steps, slope));
-        k += steps;
+        // Beyond 2^53 adding one step may change nothing; then the next number is as good.
+        k = (k + steps).max(k.next_up());
     }
     sum
 }
@@ -244,6 +245,23 @@ mod tests {
                 let right = sum(&|z| z * rule.apply(theta + z));
                 assert!((left - right).abs() < 1e-10, "{rule:?} {theta}: {left} {right}");
             }
+        }
+    }
+
+    /// Scales at which whole numbers are no longer all representable: the sum ends, and is that of Laplace noise of the same scale.
+    #[test]
+    fn huge_integer_noise_is_laplace_noise() {
+        let scale = 1e15;
+        let points: Vec<(f64, f64)> = (-60..=60).map(|step| (0.18 * f64::from(step), f64::from(step % 5))).collect();
+        let unit = PiecewiseLinear::interpolating(&points, 1.0, 1.0).expect("points");
+        let scaled: Vec<(f64, f64)> = points.iter().map(|(at, value)| (at * scale, value * scale)).collect();
+        let wide = PiecewiseLinear::interpolating(&scaled, 1.0, 1.0).expect("points");
+        let shape = Shape::DiscreteLaplace(DiscreteLaplace::new(scale).expect("valid"));
+        let (discrete, smooth) = (UnbiasedRisk::new(&wide, &shape), UnbiasedRisk::new(&unit, &Shape::Laplace));
+        let (discrete, smooth) = (discrete.expect("known"), smooth.expect("known"));
+        for z in [0.0, 0.3, -4.0, 20.0] {
+            let ratio = discrete.at((z * scale).round()) / (scale * scale) - smooth.at(z);
+            assert!(ratio.abs() < 1e-9, "{z}: {ratio}");
         }
     }
 
