@@ -150,9 +150,8 @@ mod tests {
         let problem = Problem { differences, values: &values, precisions: &ones, capacities: &capacities };
         let solved = solve(&problem, 1e-10).expect("solved");
         let bend = laplacian(&graph, &solved.values);
-        for node in 0..56 {
-            let at_bound = solved.dual[node].abs() > 0.8 - 1e-4;
-            assert_eq!((at_bound, bend[node].abs() > 1e-4), (solved.active[node], solved.active[node]), "{node}");
+        for ((dual, bend), &active) in solved.dual.iter().zip(&bend).zip(&solved.active) {
+            assert_eq!((dual.abs() > 0.8 - 1e-4, bend.abs() > 1e-4), (active, active), "{dual} {bend}");
         }
         assert!(solved.active.contains(&true) && solved.active.contains(&false));
     }
