@@ -9,15 +9,19 @@
 mod commands;
 mod failure;
 mod input;
+mod noise_words;
 mod numbers;
 mod options;
 mod output;
 mod plot;
 mod progress;
+mod public_graph;
 mod registry;
+mod release_file;
 mod report;
 mod request;
 mod table;
+mod value_plot;
 
 use clap::{Parser, Subcommand, ValueEnum};
 use output::Output;
@@ -64,6 +68,19 @@ The guarantee is stated on standard error. All input is checked before anything 
 With the mechanism's own parameters in place of --epsilon, a promise with an exception is stated at epsilon = 1.
 Input is one number on each line, or a column of a CSV file with a heading; CSV comes out with the column replaced.";
 
+const DENOISE_EXAMPLES: &str = "\
+Examples:
+  reticent noise laplace --epsilon 0.1 --sensitivity 1 --format json < counts.txt | reticent denoise > better.json
+  reticent denoise --noise 'gaussian sigma=2' --method james-stein --towards mean < released.txt
+  reticent denoise --noise 'laplace scale=10' --method auto --non-negative --input released.csv --column count
+  reticent denoise --noise 'gaussian sigma=5' --method trend-filter --graph grid:20x30 --plot picture.svg < released.txt
+  reticent denoise --noise 'gaussian sigma=1' --method bayes --prior 'laplace mean=0 scale=5' < released.txt
+
+Denoising is post-processing: it costs no privacy, for it sees nothing but what was released. Input is a release file, as `noise --format json`
+writes it, or numbers with --noise; the same comes out. The risk, the expected sum of squared errors, is estimated from the release, and
+stated on standard error; where no estimate is known that would hold, none is stated. `auto` leaves the release as it is unless a method
+is better with confidence.";
+
 /// Differentially private noise, with a proof of every figure.
 ///
 /// Name a mechanism and a budget, and get the least scale that provably keeps the promise, exact noise, and the error to expect.
@@ -91,6 +108,9 @@ enum Command {
     /// Release numbers with calibrated noise
     #[command(after_help = NOISE_EXAMPLES)]
     Noise(Box<commands::noise::Noise>),
+    /// Improve released numbers, at no cost in privacy
+    #[command(after_help = DENOISE_EXAMPLES)]
+    Denoise(Box<commands::denoise::Denoise>),
 }
 
 /// How an answer is printed.
@@ -110,6 +130,7 @@ fn main() -> ExitCode {
         Command::Calibrate(arguments) => commands::calibrate::run(*arguments, format, &mut output),
         Command::Profile(arguments) => commands::profile::run(*arguments, format, &mut output),
         Command::Noise(arguments) => commands::noise::run(*arguments, format, &mut output),
+        Command::Denoise(arguments) => commands::denoise::run(*arguments, format, &mut output),
     };
     match result {
         Ok(()) => ExitCode::SUCCESS,

@@ -3,6 +3,7 @@
 //! `cargo run --release -p reticent-denoising --example dpbench -- FOLDER`, where the folder holds `dpbench_1d.csv` (one column a histogram) and
 //! `dpbench_2d_sparse.csv` (`dataset,row,col,count`, on a grid of 256 by 256), both unpacked.
 
+use reticent_denoising::shrinkage::Multiscale;
 use reticent_denoising::{Auto, Denoiser, NoiseDescription, Release};
 use reticent_noise::randomness::SeededRandom;
 use reticent_noise::{Laplace, Lattice, Sampler};
@@ -62,8 +63,13 @@ fn main() -> Result<(), Box<dyn Error>> {
                     noisy.push(count + lattice.value(sampler.draw(&mut random)?));
                 }
                 let release = Release::new(noisy, NoiseDescription::laplace(scale)?)?;
-                // That counts are not negative is public.
-                let denoised = Auto::new().within(0.0, f64::INFINITY).denoise(&release)?;
+                // That counts are not negative is public, and so is where the cells lie.
+                let auto =
+                    [Some(32), None].into_iter().try_fold(Auto::new().within(0.0, f64::INFINITY), |auto, block| {
+                        let (rows, columns) = if truth.len() == 256 * 256 { (256, 256) } else { (1, truth.len()) };
+                        Ok::<_, Box<dyn Error>>(auto.with(Box::new(Multiscale::grid(rows, columns, block)?)))
+                    })?;
+                let denoised = auto.denoise(&release)?;
                 let error = |values: &[f64]| values.iter().zip(truth).map(|(x, y)| (x - y).powi(2)).sum::<f64>();
                 before += error(release.values()) / truth.len() as f64 / RELEASES as f64;
                 after += error(&denoised.values) / truth.len() as f64 / RELEASES as f64;

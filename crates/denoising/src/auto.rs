@@ -15,6 +15,7 @@ use reticent_numerics::normal_quantile::normal_quantile;
 /// Each candidate has an estimate `R` of its risk with a standard error `e`; the risk of the release itself is known. The candidate with the least `R + z e` is taken if that is
 /// below the risk of doing nothing, where `z` is the normal quantile of `1 - 0.01/K` for `K` candidates. So the chance that some candidate's risk is above its `R + z e` is about
 /// 1% for all of them together, and it does not matter that the choice looked at all of them: `R + z e` is what is reported, as a bound and not as an unbiased estimate.
+/// An estimate that does not claim to be unbiased, such as the least of a family of them, is too small by something of the order of its standard error, and counts with `2 z e`.
 /// A candidate without an estimate, or with one that fails, is no candidate.
 ///
 /// # Candidates
@@ -101,11 +102,18 @@ impl Denoiser for Auto {
             // A candidate that is not defined for this release is none.
             let Ok(denoised) = candidate.denoise(release) else { continue };
             let Some(estimate) = denoised.risk_after else { continue };
-            let bound = estimate.value.max(0.0) + factor * estimate.standard_error;
+            let doubt = if estimate.unbiased { factor } else { 2.0 * factor };
+            let bound = estimate.value.max(0.0) + doubt * estimate.standard_error;
             if bound < least {
                 least = bound;
                 let risk_after = Some(RiskEstimate { value: bound, unbiased: false, ..estimate });
                 best = Denoised { risk_after, ..denoised };
+            }
+        }
+        if let Some((lower, upper)) = self.bounds {
+            // Added candidates do not know the bounds. The bound on the risk stays one.
+            for value in &mut best.values {
+                *value = value.max(lower).min(upper);
             }
         }
         let chosen = std::mem::take(&mut best.method);

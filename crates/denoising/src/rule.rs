@@ -9,10 +9,8 @@
 pub struct PiecewiseLinear {
     /// Where the slope changes or a jump is, in increasing order; at least one.
     knots: Vec<Knot>,
-    /// The slope before the first knot.
-    slope_before: f64,
-    /// The slope after the last knot.
-    slope_after: f64,
+    /// The slope before the first knot, between each two, and after the last.
+    slopes: Vec<f64>,
 }
 
 /// A place where two pieces meet.
@@ -29,14 +27,13 @@ pub(crate) struct Knot {
 impl PiecewiseLinear {
     /// `intercept + slope z`.
     pub fn affine(intercept: f64, slope: f64) -> Self {
-        let knot = Knot { at: 0.0, below: intercept, above: intercept };
-        PiecewiseLinear { knots: vec![knot], slope_before: slope, slope_after: slope }
+        Self::joining(vec![Knot { at: 0.0, below: intercept, above: intercept }], slope, slope)
     }
 
     /// `sign(z) max(|z| - threshold, 0)`.
     pub fn soft_threshold(threshold: f64) -> Self {
         let zero = |at| Knot { at, below: 0.0, above: 0.0 };
-        PiecewiseLinear { knots: vec![zero(-threshold), zero(threshold)], slope_before: 1.0, slope_after: 1.0 }
+        Self::joining(vec![zero(-threshold), zero(threshold)], 1.0, 1.0)
     }
 
     /// `z` where `|z| > threshold` and 0 elsewhere.
@@ -45,13 +42,23 @@ impl PiecewiseLinear {
             Knot { at: -threshold, below: -threshold, above: 0.0 },
             Knot { at: threshold, below: 0.0, above: threshold },
         ];
-        PiecewiseLinear { knots, slope_before: 1.0, slope_after: 1.0 }
+        Self::joining(knots, 1.0, 1.0)
     }
 
     /// The interpolation of points in increasing order, continued with the given slopes. `None` if there are no points.
     pub fn interpolating(points: &[(f64, f64)], slope_before: f64, slope_after: f64) -> Option<Self> {
         let knots: Vec<_> = points.iter().map(|&(at, value)| Knot { at, below: value, above: value }).collect();
-        (!knots.is_empty()).then_some(PiecewiseLinear { knots, slope_before, slope_after })
+        (!knots.is_empty()).then(|| Self::joining(knots, slope_before, slope_after))
+    }
+
+    /// Lines from knot to knot. Two at one place, as for a threshold of 0, have no values between them, and any slope will do.
+    fn joining(knots: Vec<Knot>, slope_before: f64, slope_after: f64) -> Self {
+        let between = knots.windows(2).map(|pair| {
+            let length = pair[1].at - pair[0].at;
+            if length > 0.0 { (pair[1].below - pair[0].above) / length } else { 0.0 }
+        });
+        let slopes = std::iter::once(slope_before).chain(between).chain([slope_after]).collect();
+        PiecewiseLinear { knots, slopes }
     }
 
     /// `min(max(rho(z), lower), upper)`: knots are added where a piece crosses a bound.
@@ -75,28 +82,27 @@ impl PiecewiseLinear {
             }
         };
         let (first, last) = (self.knots[0], self.knots[self.knots.len() - 1]);
-        on_line(&mut knots, first.at, first.below, self.slope_before, f64::NEG_INFINITY, first.at);
+        on_line(&mut knots, first.at, first.below, self.slope_before(), f64::NEG_INFINITY, first.at);
         for (index, knot) in self.knots.iter().enumerate() {
             knots.push(Knot { at: knot.at, below: clamp(knot.below), above: clamp(knot.above) });
             if let Some(next) = self.knots.get(index + 1) {
                 on_line(&mut knots, knot.at, knot.above, self.slope_between(index), knot.at, next.at);
             }
         }
-        on_line(&mut knots, last.at, last.above, self.slope_after, last.at, f64::INFINITY);
+        on_line(&mut knots, last.at, last.above, self.slope_after(), last.at, f64::INFINITY);
         // Far out a line that is not level has left the bounds on one side, if there is a bound there.
         let beyond = |slope: f64, upwards: bool| {
             let held = if upwards { upper.is_finite() } else { lower.is_finite() };
             if slope == 0.0 || held { 0.0 } else { slope }
         };
-        let slope_before = beyond(self.slope_before, self.slope_before < 0.0);
-        let slope_after = beyond(self.slope_after, self.slope_after > 0.0);
-        PiecewiseLinear { knots, slope_before, slope_after }
+        let slope_before = beyond(self.slope_before(), self.slope_before() < 0.0);
+        let slope_after = beyond(self.slope_after(), self.slope_after() > 0.0);
+        Self::joining(knots, slope_before, slope_after)
     }
 
     /// `rho(z)`.
     pub fn apply(&self, z: f64) -> f64 {
-        let piece = self.piece(z);
-        piece.value + piece.slope * (z - piece.from)
+        self.piece(z).at(z)
     }
 
     /// `rho'(z)`, the slope to the right at a knot.
@@ -106,10 +112,8 @@ impl PiecewiseLinear {
 
     /// The slope, if it is the same everywhere and there are no jumps.
     pub fn constant_slope(&self) -> Option<f64> {
-        let slope = self.slope_before;
-        let constant = self.is_continuous()
-            && slope == self.slope_after
-            && (0..self.knots.len().saturating_sub(1)).all(|index| self.slope_between(index) == slope);
+        let slope = self.slope_before();
+        let constant = self.is_continuous() && self.slopes.iter().all(|other| *other == slope);
         constant.then_some(slope)
     }
 
@@ -123,17 +127,16 @@ impl PiecewiseLinear {
     }
 
     pub(crate) fn slope_before(&self) -> f64 {
-        self.slope_before
+        self.slopes[0]
     }
 
     pub(crate) fn slope_after(&self) -> f64 {
-        self.slope_after
+        self.slopes[self.knots.len()]
     }
 
     /// The slope between knot `index` and the next.
     pub(crate) fn slope_between(&self, index: usize) -> f64 {
-        let (left, right) = (self.knots[index], self.knots[index + 1]);
-        (right.below - left.above) / (right.at - left.at)
+        self.slopes[index + 1]
     }
 
     /// How many knots are at or below `z`.
@@ -148,14 +151,17 @@ impl PiecewiseLinear {
 
     #[inline]
     pub(crate) fn piece(&self, z: f64) -> Piece {
-        let rank = self.rank(z);
-        match rank.checked_sub(1) {
-            None => Piece { from: self.knots[0].at, value: self.knots[0].below, slope: self.slope_before },
-            Some(left) => {
-                let slope = if rank == self.knots.len() { self.slope_after } else { self.slope_between(left) };
-                Piece { from: self.knots[left].at, value: self.knots[left].above, slope }
-            }
-        }
+        self.piece_of_rank(self.rank(z))
+    }
+
+    /// The piece after so many knots.
+    #[inline]
+    pub(crate) fn piece_of_rank(&self, rank: usize) -> Piece {
+        let (from, value) = match rank.checked_sub(1) {
+            None => (self.knots[0].at, self.knots[0].below),
+            Some(left) => (self.knots[left].at, self.knots[left].above),
+        };
+        Piece { from, value, slope: self.slopes[rank] }
     }
 }
 
@@ -203,6 +209,7 @@ mod tests {
             PiecewiseLinear::interpolating(&points, -0.5, 1.5).expect("points"),
             PiecewiseLinear::hard_threshold(0.7),
             PiecewiseLinear::soft_threshold(0.7),
+            PiecewiseLinear::soft_threshold(0.0),
             PiecewiseLinear::affine(1.0, 0.4),
             PiecewiseLinear::affine(0.2, 0.0),
         ];

@@ -61,14 +61,16 @@ impl<'a> UnbiasedRisk<'a> {
         Some(UnbiasedRisk { rule, variance, noise_times })
     }
 
-    /// `h(z)`.
-    pub fn noise_times(&self, z: f64) -> f64 {
-        match &self.noise_times {
+    /// `rho(z)` and `h(z)`.
+    #[inline]
+    fn value_and_noise_times(&self, z: f64) -> (f64, f64) {
+        let rank = self.rule.rank(z);
+        let piece = self.rule.piece_of_rank(rank);
+        let (value, slope) = (piece.at(z), piece.slope());
+        let noise_times = match &self.noise_times {
             NoiseTimes::Constant(value) => *value,
-            NoiseTimes::Slope => self.rule.slope(z),
+            NoiseTimes::Slope => slope,
             NoiseTimes::Exponential { ahead, behind } => {
-                let rank = self.rule.rank(z);
-                let (value, slope) = (self.rule.apply(z), self.rule.slope(z));
                 let after = if rank < ahead.len() {
                     damped(value, slope, self.rule.knots()[rank].at - z, ahead[rank])
                 } else {
@@ -83,13 +85,15 @@ impl<'a> UnbiasedRisk<'a> {
             NoiseTimes::Geometric { scale } => {
                 geometric_sum(self.rule, z, 1.0, *scale) - geometric_sum(self.rule, z, -1.0, *scale)
             }
-        }
+        };
+        (value, noise_times)
     }
 
     /// `(rho(z) - z)^2 - v + 2 h(z)`.
     pub fn at(&self, z: f64) -> f64 {
-        let moved = self.rule.apply(z) - z;
-        moved * moved - self.variance + 2.0 * self.noise_times(z)
+        let (value, noise_times) = self.value_and_noise_times(z);
+        let moved = value - z;
+        moved * moved - self.variance + 2.0 * noise_times
     }
 }
 
@@ -190,6 +194,7 @@ mod tests {
         let points = [(-2.0, -1.0), (-0.3, 0.0), (0.4, 0.7), (1.0, 0.2), (3.0, 4.0)];
         vec![
             PiecewiseLinear::soft_threshold(1.3),
+            PiecewiseLinear::soft_threshold(0.0).clamped(0.0, 2.5),
             PiecewiseLinear::hard_threshold(0.8),
             PiecewiseLinear::affine(0.5, 0.3),
             PiecewiseLinear::interpolating(&points, 0.5, -0.25).expect("points"),
@@ -211,7 +216,7 @@ mod tests {
                     for k in -40_000..40_000 {
                         let z = step * (f64::from(k) + 0.5);
                         let weight = step * shape.density(z);
-                        left += weight * unbiased.noise_times(theta + z);
+                        left += weight * unbiased.value_and_noise_times(theta + z).1;
                         right += weight * z * rule.apply(theta + z);
                         estimate += weight * unbiased.at(theta + z);
                         risk += weight * (rule.apply(theta + z) - theta).powi(2);
@@ -235,7 +240,7 @@ mod tests {
                 let sum = |term: &dyn Fn(f64) -> f64| -> f64 {
                     (-150..=150).map(|z| shape.density(f64::from(z)) * term(f64::from(z))).sum()
                 };
-                let left = sum(&|z| unbiased.noise_times(theta + z));
+                let left = sum(&|z| unbiased.value_and_noise_times(theta + z).1);
                 let right = sum(&|z| z * rule.apply(theta + z));
                 assert!((left - right).abs() < 1e-10, "{rule:?} {theta}: {left} {right}");
             }

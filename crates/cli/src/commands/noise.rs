@@ -8,12 +8,11 @@ use crate::options::{Budget, Options, OwnParameters, Sensitivities, Shape, count
 use crate::output::Output;
 use crate::progress::Progress;
 use crate::registry::{self, Entry};
+use crate::release_file::{ReleaseRecord, WrittenRelease};
 use crate::report::power_of_two;
 use crate::request::{Purpose, Request, Sensitivity};
-use reticent_events::Event;
-use reticent_mechanisms::{Guarantee, Mechanism};
+use reticent_mechanisms::Mechanism;
 use reticent_noise::randomness::{Provenance, RandomBits, SecureRandom, SeededRandom};
-use serde::Serialize;
 use std::io::{self, Write};
 use std::path::PathBuf;
 
@@ -46,16 +45,6 @@ pub struct Noise {
     sensitivities: Sensitivities,
     #[command(flatten)]
     shape: Shape,
-}
-
-/// A release with the description of its noise.
-#[derive(Debug, Serialize)]
-struct Release<'a> {
-    values: &'a [f64],
-    noise: Event,
-    guarantee: Guarantee,
-    lattice: Option<f64>,
-    random: String,
 }
 
 /// Reads and checks everything, draws everything, states the guarantee, and only then writes.
@@ -101,13 +90,10 @@ pub fn run(arguments: Noise, format: Format, output: &mut Output) -> Result<(), 
     let _ = io::stderr().write_all(statement.text().as_bytes());
 
     match (format, data.table) {
-        (Format::Json, _) => output.json(&Release {
-            values: &values,
-            noise: mechanism.event(),
-            guarantee: mechanism.released_guarantee(),
-            lattice,
-            random: random.provenance().to_string(),
-        }),
+        (Format::Json, _) => {
+            let release = ReleaseRecord::new(&*mechanism, lattice, random.provenance().to_string(), request.clamp()?);
+            output.json(&WrittenRelease { release, values: &values })
+        }
         (Format::Table, Some(table)) if lattice.is_some() => {
             output.write(|stream| table.write(values.iter().map(|value| exact(*value)), stream))
         }

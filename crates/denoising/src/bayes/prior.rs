@@ -98,7 +98,7 @@ impl Prior {
         if sample.is_empty() {
             return Err(DenoisingError::Parameter { name: "size of the sample", value: 0.0, accepted: "at least 1" });
         }
-        if let Some(index) = sample.iter().position(|value| !(value.abs() <= 1e150)) {
+        if let Some(index) = sample.iter().position(|value| !(-1e150..=1e150).contains(value)) {
             return Err(DenoisingError::Value { place: index + 1, value: sample[index] });
         }
         sample.sort_unstable_by(f64::total_cmp);

@@ -72,8 +72,8 @@ impl Denoiser for SeparableBayes {
         let table = noise.common_scale().and_then(|scale| {
             let step = deviation / KNOTS;
             let knots = ((most - least) / scale / step).ceil() + 2.0;
-            // Negated, so that an infinite or undefined length has no table.
-            if !(knots <= LARGEST_TABLE) {
+            // An infinite or undefined length is in no range, and has no table.
+            if !(0.0..=LARGEST_TABLE).contains(&knots) {
                 return None;
             }
             let places = (0..knots as u32).map(|index| least / scale + step * (f64::from(index) - 0.5));

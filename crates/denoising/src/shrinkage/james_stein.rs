@@ -82,7 +82,7 @@ impl Denoiser for JamesStein {
             if target.len() != count {
                 return Err(DenoisingError::Length { name: "target", given: target.len(), values: count });
             }
-            if let Some(index) = target.iter().position(|value| !(value.abs() <= 1e150)) {
+            if let Some(index) = target.iter().position(|value| !(-1e150..=1e150).contains(value)) {
                 return Err(DenoisingError::Value { place: index + 1, value: target[index] });
             }
         }
