@@ -15,7 +15,7 @@ pub(crate) struct Solved {
     pub(crate) state: State,
 }
 
-/// Where the method stands; all but `sets` in units that do not depend on the penalty.
+/// Where the method stands, in units that do not depend on the step size.
 #[derive(Clone, Debug)]
 pub(crate) struct State {
     /// `z`, which becomes `L x`.
@@ -106,4 +106,42 @@ pub(crate) fn solve(
 
 fn norm(entries: impl Iterator<Item = f64>) -> f64 {
     entries.map(|entry| entry * entry).sum::<f64>().sqrt()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::Graph;
+    use super::super::differences::Differences;
+    use super::super::trend_filtering::Order;
+    use super::*;
+
+    #[test]
+    fn two_nodes_by_hand() {
+        // E L x = 2 (x_0 - x_1): with y = (3, -1) and lambda = 1/4 the penalty is |x_0 - x_1| / 2, and each node moves by 1/2.
+        let graph = Graph::line(2).expect("a line");
+        let differences = Differences { graph: &graph, order: Order::Quadratic };
+        let problem = Problem { differences, values: &[3.0, -1.0], precisions: &[1.0, 1.0], capacities: &[0.25] };
+        let solved = solve(&problem, 0.25, None, 1e-12).expect("solved");
+        assert!((solved.values[0] - 2.5).abs() < 1e-5 && (solved.values[1] + 0.5).abs() < 1e-5, "{solved:?}");
+        assert_eq!(solved.sets, 2);
+    }
+
+    #[test]
+    fn a_start_from_another_penalty_ends_at_the_same_place() {
+        let graph = Graph::grid(7, 8).expect("a grid");
+        let values: Vec<f64> = (0..56).map(|i| 3.0 * ((i * i) as f64).sin() + if i < 30 { 5.0 } else { 0.0 }).collect();
+        let differences = Differences { graph: &graph, order: Order::Quadratic };
+        let ones = [1.0; 56];
+        let solved = |lambda: f64, start| {
+            let capacities = differences.capacities(lambda);
+            let problem = Problem { differences, values: &values, precisions: &ones, capacities: &capacities };
+            let solved = solve(&problem, lambda, start, 1e-10).expect("solved");
+            assert!(problem.certify(&solved.values, &solved.state.flow).relative_gap() < 1e-9);
+            solved
+        };
+        let cold = solved(0.4, None);
+        let warm = solved(0.4, Some(solved(1.1, None).state));
+        assert!(cold.values.iter().zip(&warm.values).all(|(a, b)| (a - b).abs() < 1e-3));
+        assert_eq!(cold.sets, warm.sets);
+    }
 }

@@ -119,3 +119,40 @@ impl Iterate {
         Ok(())
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::Graph;
+    use super::super::differences::Differences;
+    use super::super::trend_filtering::Order;
+    use super::*;
+
+    #[test]
+    fn two_nodes_by_hand() {
+        // L x = (x_0 - x_1) (1, -1), so the penalty is 2 lambda |x_0 - x_1|: with y = (3, -1) and lambda = 1/4 each node moves by 1/2.
+        let graph = Graph::line(2).expect("a line");
+        let differences = Differences { graph: &graph, order: Order::Linear };
+        let problem = |capacities| Problem { differences, values: &[3.0, -1.0], precisions: &[1.0, 1.0], capacities };
+        let apart = solve(&problem(&[0.25, 0.25]), 1e-12).expect("solved");
+        assert!((apart.values[0] - 2.5).abs() < 1e-5 && (apart.values[1] + 0.5).abs() < 1e-5, "{apart:?}");
+        assert_eq!(apart.active, [true, true]);
+        let together = solve(&problem(&[5.0, 5.0]), 1e-12).expect("solved");
+        assert!(together.values.iter().all(|value| (value - 1.0).abs() < 1e-5), "{together:?}");
+        assert_eq!(together.active, [false, false]);
+    }
+
+    #[test]
+    fn active_nodes_are_those_where_the_dual_is_at_its_bound() {
+        let graph = Graph::grid(7, 8).expect("a grid");
+        let values: Vec<f64> = (0..56).map(|i| 3.0 * ((i * i) as f64).sin() + if i < 30 { 5.0 } else { 0.0 }).collect();
+        let differences = Differences { graph: &graph, order: Order::Linear };
+        let (ones, capacities) = ([1.0; 56], [0.8; 56]);
+        let problem = Problem { differences, values: &values, precisions: &ones, capacities: &capacities };
+        let solved = solve(&problem, 1e-10).expect("solved");
+        let bend = laplacian(&graph, &solved.values);
+        for ((dual, bend), &active) in solved.dual.iter().zip(&bend).zip(&solved.active) {
+            assert_eq!((dual.abs() > 0.8 - 1e-4, bend.abs() > 1e-4), (active, active), "{dual} {bend}");
+        }
+        assert!(solved.active.contains(&true) && solved.active.contains(&false));
+    }
+}
