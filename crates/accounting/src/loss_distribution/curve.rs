@@ -1,0 +1,279 @@
+//! The privacy profile of all releases together, bounded from one side.
+
+use super::convolution::Spectrum;
+use super::grid::Masses;
+use crate::AccountingError;
+use realfft::RealFftPlanner;
+use reticent_numerics::{Bounds, Enclosure};
+
+/// Which side a bound is on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Side {
+    /// At most the exact value.
+    Lower,
+    /// At least the exact value.
+    Upper,
+}
+
+/// On which points of the loss axis the sum is followed, and how it is tilted.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Frame {
+    pub(super) step: f64,
+    /// The index of the first grid point.
+    pub(super) first: i64,
+    /// A power of two.
+    pub(super) size: usize,
+    /// `lambda >= 0`.
+    pub(super) tilt: f64,
+    /// Between which tilts the mass outside the frame is bounded, `below < tilt < above`.
+    pub(super) below: f64,
+    pub(super) above: f64,
+}
+
+/// Where a curve falls to a `delta`.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) enum Crossing {
+    /// At this `epsilon`, on the side of the curve.
+    At(f64),
+    /// Before this, the first loss of the frame.
+    Before(f64),
+    /// After this, the last loss of the frame.
+    Beyond(f64),
+}
+
+/// `delta` at the grid points of a frame.
+///
+/// # Method
+/// A transform's rounding error is relative to the largest masses, while a small `delta` comes from tiny ones. So each distribution is tilted, to
+/// `t(x) = w(x) e^(lambda x - kappa)`, where `kappa` makes the total about 1: with `lambda` near the saddle point the losses that decide `delta` are the largest masses of the sum. With
+/// `y` the tilted masses of the sum and `K` the sum of all `kappa`,
+///
+/// `delta(x_j) = e^(K - lambda x_j) G_j`, `G_j = sum_(l > j) y_l e^(-lambda (x_l - x_j)) (1 - e^(x_j - x_l))`,
+///
+/// and both `G` and `T_j = sum_(l >= j) y_l e^(-lambda (x_l - x_j))` follow from the next point on without a subtraction:
+///
+/// `T_j = y_j + e^(-lambda h) T_(j+1)`, `G_j = e^(-lambda h) (e^-h G_(j+1) + (1 - e^-h) T_(j+1))`.
+///
+/// # Direction of error
+/// For an upper bound every `y` is raised by the transform's error; mass of the sum beyond the frame counts as if it was at its end, where `e^(-lambda x)` is larger, and
+/// mass that comes around the circle only adds. For a lower bound every `y` is lowered, and all mass outside the frame, bounded by Chernoff's inequality, may
+/// have come around to where it counts most, `max_d e^(-lambda d) (1 - e^-d) <= 1/(lambda + 1)`. Rounding in the recursion is relative: at most eight roundings
+/// a step, and `lambda h` ulps in `e^(-lambda h)`.
+#[derive(Debug)]
+pub(super) struct Curve {
+    frame: Frame,
+    side: Side,
+    /// `G`, with all margins.
+    values: Vec<f64>,
+    /// `K`.
+    log_scale: Bounds,
+    /// What is added after all else.
+    infinite: f64,
+}
+
+impl Curve {
+    /// Composes distributions, each with its count.
+    pub(super) fn new(
+        terms: &[(Masses, u64)],
+        frame: Frame,
+        side: Side,
+        planner: &mut RealFftPlanner<f64>,
+    ) -> Result<Self, AccountingError> {
+        let failed = |what: &str| AccountingError::NotProved(what.to_string());
+        let mut spectrum = Spectrum::new(frame.size, planner);
+        let mut log_scale = Bounds::ZERO;
+        let mut tails = LogTails::default();
+        for (masses, times) in terms {
+            let log_mass = log_moment(masses, frame.step, frame.tilt);
+            let tilted = tilted(masses, frame, log_mass, side);
+            log_scale = log_scale + Bounds::exact(log_mass) * Bounds::exact(*times as f64);
+            tails.add(&tilted, *times as f64, frame);
+            if !spectrum.add(&tilted, *times) {
+                return Err(failed("a Fourier transform was refused"));
+            }
+        }
+        let (masses, error) =
+            spectrum.masses().ok_or_else(|| failed("the error of a Fourier transform is not bounded"))?;
+        let (outside_left, outside_right) = tails.outside(frame);
+        let mut curve = Curve { frame, side, values: Vec::new(), log_scale, infinite: infinite(terms, side) };
+        let rounding = (8.0 + frame.tilt * frame.step) * f64::EPSILON * (frame.size as f64 + 16.0);
+        let (shift, factor, extra) = match side {
+            Side::Upper => (error, 1.0 + rounding, outside_right),
+            Side::Lower => (-error, 1.0 - rounding, -(outside_left + outside_right) / (frame.tilt + 1.0)),
+        };
+        curve.values = curve.recursion(&masses, shift, factor, extra);
+        Ok(curve)
+    }
+
+    fn recursion(&self, masses: &[f64], shift: f64, factor: f64, extra: f64) -> Vec<f64> {
+        let Frame { step, first, size, tilt, .. } = self.frame;
+        let (decay, shrink, rise) = ((-tilt * step).exp(), (-step).exp(), -(-step).exp_m1());
+        let mut values = vec![0.0; size];
+        let (mut total, mut gain) = (0.0, 0.0);
+        let mut place = (first + size as i64).rem_euclid(size as i64) as usize;
+        let mut further = 0.0_f64;
+        let mut distance_factor = if self.side == Side::Upper { 1.0 } else { 0.0 };
+        for value in values.iter_mut().rev() {
+            gain = decay * (shrink * gain + rise * total);
+            place = if place == 0 { size - 1 } else { place - 1 };
+            total = (masses[place] + shift).max(0.0) + decay * total;
+            // Mass beyond the frame counts for e^(-lambda d) at the distance d of its end, or, from below, for the most at any distance.
+            let beyond = if self.side == Side::Upper { extra * distance_factor } else { extra };
+            let here = (gain * factor + beyond * (1.0 + 1e-8)).max(0.0);
+            // As delta falls, a lower bound further right is one here too.
+            further =
+                if self.side == Side::Lower { here.max(further * decay * (1.0 - 4.0 * f64::EPSILON)) } else { here };
+            *value = further;
+            distance_factor *= decay;
+        }
+        values
+    }
+
+    /// The loss of a grid point.
+    fn loss(&self, place: usize) -> Bounds {
+        Bounds::exact((self.frame.first + place as i64) as f64) * Bounds::exact(self.frame.step)
+    }
+
+    /// `delta` at a grid point, on the side of this curve.
+    fn delta(&self, place: usize) -> f64 {
+        let exponent = self.log_scale - Bounds::exact(self.frame.tilt) * self.loss(place);
+        let delta = exponent.exp() * Bounds::exact(self.values[place]) + Bounds::exact(self.infinite);
+        match self.side {
+            Side::Upper if delta.upper() < 1.0 => delta.upper(),
+            Side::Upper => 1.0,
+            Side::Lower => delta.lower().max(0.0),
+        }
+    }
+
+    /// Where `delta` falls to `target`, on the side of this curve, which is linear in `e^epsilon` between grid points.
+    pub(super) fn epsilon(&self, target: f64) -> Crossing {
+        let (mut above, mut below) = (0, self.values.len() - 1);
+        if self.delta(above) <= target {
+            return Crossing::Before(self.loss(above).upper());
+        }
+        if self.delta(below) > target {
+            return Crossing::Beyond(self.loss(below).lower());
+        }
+        while below - above > 1 {
+            let middle = above + (below - above) / 2;
+            if self.delta(middle) > target { above = middle } else { below = middle }
+        }
+        // e^x = e^from (1 + (e^h - 1) share)
+        let (high, low) = (Bounds::exact(self.delta(above)), Bounds::exact(self.delta(below)));
+        let share = ((high - Bounds::exact(target)) / (high - low)).clamp(0.0, 1.0);
+        let epsilon = self.loss(above) + (share * Bounds::exact(self.frame.step).exp_m1()).ln_1p();
+        Crossing::At(match self.side {
+            Side::Upper => epsilon.upper().min(self.loss(below).upper()),
+            Side::Lower => epsilon.lower().max(self.loss(above).lower()),
+        })
+    }
+
+    /// `delta` at an `epsilon` inside the frame, on the side of this curve.
+    pub(super) fn delta_at(&self, epsilon: f64) -> Option<f64> {
+        let place = (epsilon / self.frame.step).floor() as i64 - self.frame.first;
+        // The quotient may have been rounded over a grid point.
+        let place = (place - 1..=place + 1).rev().find(|&place| {
+            usize::try_from(place)
+                .is_ok_and(|place| place + 1 < self.values.len() && self.loss(place).upper() <= epsilon)
+        })? as usize;
+        let (high, low) = (self.delta(place), self.delta(place + 1));
+        let along = Bounds::exact(epsilon) - self.loss(place);
+        let share = (along.exp_m1() / Bounds::exact(self.frame.step).exp_m1()).clamp(0.0, 1.0);
+        let delta = Bounds::exact(high) - share * (Bounds::exact(high) - Bounds::exact(low));
+        Some(match self.side {
+            Side::Upper => delta.upper().min(1.0),
+            Side::Lower => delta.lower().max(0.0),
+        })
+    }
+}
+
+/// An estimate of `ln sum w e^(s x)`.
+fn log_moment(masses: &Masses, step: f64, s: f64) -> f64 {
+    let exponent = |i: usize| s * ((masses.first + i as i64) as f64 * step);
+    let terms = || masses.masses.iter().enumerate().filter(|(_, mass)| **mass > 0.0);
+    let greatest = terms().map(|(i, mass)| exponent(i) + mass.ln()).fold(f64::NEG_INFINITY, f64::max);
+    if !greatest.is_finite() {
+        return 0.0;
+    }
+    greatest + terms().map(|(i, mass)| (exponent(i) - greatest).exp() * mass).sum::<f64>().ln()
+}
+
+/// `w e^(lambda x - kappa)`, rounded to the side of the bound.
+///
+/// The exponent is a product and a difference of rounded numbers, off by at most `2^-52 (|lambda x| + |kappa|)`; the exponential and the product add an
+/// ulp each.
+fn tilted(masses: &Masses, frame: Frame, log_mass: f64, side: Side) -> Masses {
+    let sign = if side == Side::Upper { 1.0 } else { -1.0 };
+    let tilt = |(i, &mass): (usize, &f64)| {
+        let exponent = frame.tilt * ((masses.first + i as i64) as f64 * frame.step);
+        let slack = 2.0 * f64::EPSILON * (exponent.abs() + log_mass.abs() + 4.0);
+        let value = (exponent - log_mass).exp() * mass * (1.0 + sign * slack);
+        // Below the normal range rounding is no longer relative.
+        if value > 1e-300 || mass == 0.0 {
+            value
+        } else if side == Side::Upper {
+            1e-300
+        } else {
+            0.0
+        }
+    };
+    Masses {
+        first: masses.first,
+        masses: masses.masses.iter().enumerate().map(tilt).collect(),
+        infinite: masses.infinite,
+    }
+}
+
+/// Chernoff's bounds on the tilted mass of the sum outside a frame.
+#[derive(Debug, Default)]
+struct LogTails {
+    left: f64,
+    right: f64,
+}
+
+impl LogTails {
+    /// Adds `times ln sum t e^(s x)` for both tilts, rounded up: a sum of `n` positive terms, each with an exponent of relative error `2^-52`.
+    fn add(&mut self, tilted: &Masses, times: f64, frame: Frame) {
+        let log = |s: f64| {
+            let ends =
+                [tilted.first, tilted.first + tilted.masses.len() as i64].map(|i| (s * i as f64 * frame.step).abs());
+            let margin = 4.0 * f64::EPSILON * (tilted.masses.len() as f64 + ends[0] + ends[1] + 16.0);
+            times * (log_moment(tilted, frame.step, s) + margin) * (1.0 + f64::EPSILON) + times * f64::EPSILON
+        };
+        self.left += log(frame.below - frame.tilt);
+        self.right += log(frame.above - frame.tilt);
+    }
+
+    /// `P[S < x_first]` and `P[S > x_last]`.
+    fn outside(&self, frame: Frame) -> (f64, f64) {
+        let Frame { step, first, size, tilt, below, above } = frame;
+        let last = first + size as i64 - 1;
+        let bound = |log: f64, s: f64, x: f64| ((log - s * x) + 1e-9 * (log.abs() + (s * x).abs()) + 1e-9).exp();
+        (bound(self.left, below - tilt, first as f64 * step), bound(self.right, above - tilt, last as f64 * step))
+    }
+}
+
+/// The probability that some loss is infinite.
+///
+/// From above it is at most the sum of all. From below, with finite masses `F_i` and infinite ones `v_i`, it is
+/// `prod (F_i + v_i)^(k_i) - prod F_i^(k_i)`, which grows with every `F_i`.
+fn infinite(terms: &[(Masses, u64)], side: Side) -> f64 {
+    if side == Side::Upper {
+        let sum = terms.iter().fold(Bounds::ZERO, |sum, (masses, times)| {
+            sum + Bounds::exact(masses.infinite) * Bounds::exact(*times as f64)
+        });
+        return sum.upper();
+    }
+    if terms.iter().all(|(masses, _)| masses.infinite == 0.0) {
+        return 0.0;
+    }
+    let (mut all, mut finite) = (Bounds::ZERO, Bounds::ZERO);
+    for (masses, times) in terms {
+        let sum: f64 = masses.masses.iter().sum();
+        let sum = Bounds::exact(sum * (1.0 - f64::EPSILON * (masses.masses.len() as f64 + 2.0)));
+        let times = Bounds::exact(*times as f64);
+        all = all + times * (sum + Bounds::exact(masses.infinite)).ln();
+        finite = finite + times * sum.ln();
+    }
+    (all.exp() - finite.exp()).lower().max(0.0)
+}

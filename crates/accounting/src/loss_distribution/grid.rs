@@ -1,0 +1,220 @@
+//! A pair, looked at on a grid of losses, and the least pessimistic distribution on that grid.
+
+use super::pair::{Pair, Point, Test, at_most_one};
+use crate::AccountingError;
+use reticent_numerics::rounding::{add_up, div_up, mul_down, sub_up};
+use reticent_numerics::{Bounds, Enclosure};
+
+/// Masses at the losses `index * step`, and at infinity.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Masses {
+    /// The index of the first.
+    pub(super) first: i64,
+    /// One a grid point.
+    pub(super) masses: Vec<f64>,
+    /// At an infinite loss.
+    pub(super) infinite: f64,
+}
+
+/// A pair at all multiples of half a step between two losses, each rounded down to an `f64`: there `delta` is no less than at the multiple itself, and a test is
+/// a test wherever it was found.
+///
+/// Where hardly any of the tilted loss is left, not all multiples are looked at: the error of a cell is its mass times its square.
+#[derive(Debug)]
+pub(super) struct Sampled {
+    step: f64,
+    /// Which multiples of half a step, rising; the even ones are grid points, and the first and the last are even.
+    halves: Vec<i64>,
+    points: Vec<Point>,
+    infinite: Bounds,
+}
+
+/// What may be neglected at the ends of a pair.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Cuts {
+    /// `delta` at the last grid point, beyond which everything counts as infinite.
+    pub(super) right: f64,
+    /// `P` mass before the first grid point, which counts as if it was there.
+    pub(super) left: f64,
+    /// The tilt under which the losses will be added.
+    pub(super) tilt: f64,
+}
+
+/// The most grid points of one pair.
+const MOST_POINTS: i64 = 1 << 25;
+
+impl Sampled {
+    /// Looks at a pair with steps of `step`.
+    ///
+    /// # Errors
+    /// If it takes too many.
+    pub(super) fn new(pair: &dyn Pair, step: f64, cuts: Cuts) -> Result<Self, AccountingError> {
+        let too_fine = || {
+            AccountingError::NotProved(format!(
+                "the losses of one release span more than {MOST_POINTS} steps of {step:e}"
+            ))
+        };
+        let loss = |half: i64| mul_down(half as f64, 0.5 * step);
+        let is_over = |index: i64| pair.at(loss(2 * index)).delta.upper() <= cuts.right + pair.infinite().upper();
+        let is_before = |index: i64| {
+            let point = pair.at(loss(2 * index));
+            // Without a test: P[L <= x] <= e^x Q[L <= x] <= e^x and, from delta >= P[L > x] - e^x,
+            // no bound on P[L <= x] but 1 - delta.
+            point.test.map_or(1.0 - point.delta.lower(), |test| sub_up(1.0, test.p)) <= cuts.left
+        };
+        let last = edge(is_over).ok_or_else(too_fine)?;
+        let last =
+            if last == 0 { edge(|distance| !is_over(-distance)).map_or(0, |distance| 1 - distance) } else { last };
+        let first = -edge(|distance| is_before(-distance)).ok_or_else(too_fine)?;
+        let first = if first == 0 { edge(|distance| !is_before(distance)).ok_or_else(too_fine)? - 1 } else { first };
+        let (first, last) = (first.min(last - 1), last);
+        if last - first > MOST_POINTS {
+            return Err(too_fine());
+        }
+        let mut sampled = Sampled { step, halves: Vec::new(), points: Vec::new(), infinite: pair.infinite() };
+        let mut index = first;
+        loop {
+            let x = loss(2 * index);
+            let point = pair.at(x);
+            sampled.push(2 * index, point);
+            if index == last {
+                break;
+            }
+            let left = point.test.map_or(point.delta.upper(), |test| test.p) * (cuts.tilt * x).exp();
+            // The cell's square times what is left is at most a hundredth of the square of the step.
+            let stride = (0.1 / left.sqrt()).clamp(1.0, 4096.0) as i64;
+            if stride == 1 {
+                sampled.push(2 * index + 1, pair.at(loss(2 * index + 1)));
+            }
+            index = (index + stride).min(last);
+        }
+        sampled.find_tests();
+        Ok(sampled)
+    }
+
+    /// The distribution on the grid with the least `delta` that is at least that of the pair everywhere: its `delta` connects the pair's at grid
+    /// points by straight lines in `e^x` (Doroshenko, Ghazi, Kamath, Kumar, Manurangsi, *Connect the dots: tighter discrete approximations of privacy loss
+    /// distributions*, 2022). As `delta` is convex in `e^x`, the lines lie above it, by the square of the step.
+    ///
+    /// A distribution's mass `W_j` at `x_j` and beyond is `delta - t d delta/dt` on the line that ends at `t = e^(x_j)`:
+    ///
+    /// `W_j = delta_j + (delta_(j-1) - delta_j) / (1 - e^(x_(j-1) - x_j))`.
+    ///
+    /// Conversely `delta_i = sum_(j > i) W_j (e^(x_i - x_(j-1)) - e^(x_i - x_j))` plus the mass at infinity, whose terms all grow with `W`: so rounding each `W_j` up, and raising some to make
+    /// them fall with `j`, is sound. What is left of the first point is counted there.
+    pub(super) fn dominating(&self) -> Masses {
+        let grid = self.halves.iter().zip(&self.points).filter(|(half, _)| **half % 2 == 0);
+        let grid: Vec<(i64, f64)> = grid.map(|(half, point)| (half / 2, point.delta.upper())).collect();
+        let gap_of = |steps: i64| (-(-(Bounds::exact(steps as f64) * Bounds::exact(self.step))).exp_m1()).lower();
+        let gap_of_one = gap_of(1);
+        let mut masses = vec![0.0; (self.last() - self.first() + 1) as usize];
+        let infinite = grid[grid.len() - 1].1;
+        let (mut beyond, mut delta) = (infinite, infinite);
+        for cell in grid.windows(2).rev() {
+            let [(left, left_delta), (right, _)] = [cell[0], cell[1]];
+            let left_delta = left_delta.max(delta);
+            let gap = if right - left == 1 { gap_of_one } else { gap_of(right - left) };
+            let here = add_up(delta, div_up(sub_up(left_delta, delta), gap));
+            let here = at_most_one(here).max(beyond);
+            masses[(right - self.first()) as usize] = sub_up(here, beyond);
+            (beyond, delta) = (here, left_delta);
+        }
+        masses[0] = sub_up(1.0, beyond);
+        Masses { first: self.first(), masses, infinite }
+    }
+
+    /// Tests from high losses to low ones, from no outcome to all of them.
+    pub(super) fn tests(&self) -> Vec<Test> {
+        let none = Test { p: super::pair::probability(self.infinite).lower(), q: 0.0 };
+        let found = self.points.iter().rev().filter_map(|point| point.test);
+        let mut tests = vec![none];
+        for test in found.chain([Test { p: 1.0, q: 1.0 }]) {
+            let last = tests[tests.len() - 1];
+            if test.p > last.p && test.q >= last.q {
+                tests.push(test);
+            }
+        }
+        tests
+    }
+
+    fn push(&mut self, half: i64, point: Point) {
+        self.halves.push(half);
+        self.points.push(point);
+    }
+
+    /// The length of a step.
+    pub(super) fn step(&self) -> f64 {
+        self.step
+    }
+
+    /// The first grid point.
+    pub(super) fn first(&self) -> i64 {
+        self.halves[0] / 2
+    }
+
+    /// The last grid point.
+    pub(super) fn last(&self) -> i64 {
+        self.halves[self.halves.len() - 1] / 2
+    }
+
+    /// Where only `delta` is known, finds tests from its values at three neighbours.
+    ///
+    /// A line `c - s (t - t_i)` that lies below `delta` as a function of `t = e^x` is the test with `q = s` and `p = c + s t_i`. Let `l` and `r` be the slopes of
+    /// the chords to the left and right neighbours; by convexity `l <= r`, beyond a neighbour `delta` is above the extended chord that ends there, and between `t_i` and a neighbour
+    /// it is above the extension of the other chord. So for `l <= -s <= r` the line is below `delta` if `c = delta_i` less the larger of `(-s - l)(t_(i+1) - t_i)` and
+    /// `(r + s)(t_i - t_(i-1))`.
+    fn find_tests(&mut self) {
+        if self.points.iter().all(|point| point.test.is_some()) {
+            return;
+        }
+        let losses = |i: usize| Bounds::exact(mul_down(self.halves[i] as f64, 0.5 * self.step)).exp();
+        let found: Vec<Option<Test>> = (0..self.points.len())
+            .map(|i| {
+                let point = self.points[i];
+                if point.test.is_some() || i == 0 || i + 1 == self.points.len() {
+                    return point.test;
+                }
+                let (left, right) = (losses(i) - losses(i - 1), losses(i + 1) - losses(i));
+                let left_slope = (point.delta - self.points[i - 1].delta) / left;
+                let right_slope = (self.points[i + 1].delta - point.delta) / right;
+                // The slope must lie between what is proved of the two.
+                if !(left_slope.upper() <= right_slope.lower() && right_slope.upper() <= 1.0) {
+                    return None;
+                }
+                let slope = Bounds::exact((0.5 * (left_slope.upper() + right_slope.lower())).min(0.0));
+                let gap_right = (slope - left_slope) * right;
+                let gap_left = (right_slope - slope) * left;
+                let gap = gap_right.upper().max(gap_left.upper()).max(0.0);
+                let p = point.delta - Bounds::exact(gap) - slope * losses(i);
+                (p.lower() > 0.0).then(|| Test::within(p, -slope))
+            })
+            .collect();
+        for (point, test) in self.points.iter_mut().zip(found) {
+            point.test = test;
+        }
+    }
+}
+
+/// The least `distance >= 0` at which a monotone statement holds.
+fn edge(holds: impl Fn(i64) -> bool) -> Option<i64> {
+    if holds(0) {
+        return Some(0);
+    }
+    let mut beyond = 1;
+    while !holds(beyond) {
+        beyond *= 2;
+        if beyond > MOST_POINTS {
+            return None;
+        }
+    }
+    let mut short = beyond / 2;
+    while beyond - short > 1 {
+        let middle = short + (beyond - short) / 2;
+        if holds(middle) {
+            beyond = middle;
+        } else {
+            short = middle;
+        }
+    }
+    Some(beyond)
+}

@@ -1,0 +1,79 @@
+//! Pairs of integer noise.
+
+use super::super::pair::{Pair, Point, probability};
+use reticent_noise::IntegerNoise;
+use reticent_numerics::{Bounds, Enclosure};
+
+/// Integer noise `N` of a log-concave distribution, moved by `D`: `P` is the law of `N` and `Q` that of `N + D`. The loss
+/// `ln P[N = n] - ln P[N = n - D]` does not increase with `n`, so every upper set of losses is `{n <= m}` and
+///
+/// `delta(x) = max_m (P[N <= m] - e^x P[N <= m - D])`.
+///
+/// The maximum is at the last `m` whose loss exceeds `x`, as the expression rises up to it and falls from there. A formula in `f64` finds it up to one,
+/// so both neighbours are evaluated too.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct DiscretePair<N> {
+    noise: N,
+    distance: u64,
+    /// The loss falls by this much with each integer, where it falls.
+    slope: f64,
+    /// The greatest loss; infinite if there is none.
+    greatest: Bounds,
+    mass: Bounds,
+}
+
+impl<N: IntegerNoise> DiscretePair<N> {
+    /// Noise whose loss is `min(greatest, slope * (D/2 - n))`, and above the negative of `greatest`.
+    pub(crate) fn new(noise: N, distance: u64, slope: f64, greatest: Bounds) -> Self {
+        let mass = noise.mass(&Bounds::ONE);
+        DiscretePair { noise, distance, slope, greatest, mass }
+    }
+
+    /// `P[N <= m]`.
+    fn at_most(&self, m: i128) -> Bounds {
+        let tail = |n: i128| self.noise.upper_tail(n.unsigned_abs(), &Bounds::ONE) / self.mass;
+        if m < 0 { tail(-m) } else { Bounds::ONE - tail(m + 1) }
+    }
+
+    fn tails(&self, m: i128) -> (Bounds, Bounds) {
+        (self.at_most(m), self.at_most(m - self.distance as i128))
+    }
+
+    /// Upper bounds on `P[N <= m] - e^x P[N <= m - D]`.
+    fn excess(&self, m: i128, factor: Bounds) -> f64 {
+        let (p, q) = self.tails(m);
+        (p - factor * q).upper()
+    }
+}
+
+impl<N: IntegerNoise> Pair for DiscretePair<N> {
+    fn at(&self, loss: f64) -> Point {
+        if loss >= self.greatest.upper() {
+            return Point::NOTHING;
+        }
+        if loss < -self.greatest.upper() {
+            return Point::everything(loss);
+        }
+        let estimate = 0.5 * self.distance as f64 - loss / self.slope;
+        if estimate.is_nan() || estimate.abs() > 1e14 {
+            // So far out that the formula may be more than one off.
+            return Point { delta: Bounds::new(0.0, 1.0), test: None };
+        }
+        let factor = Bounds::exact(loss).exp();
+        let middle = estimate.ceil() as i128 - 1;
+        let (p, q) = self.tails(middle);
+        let point = Point::from_tails(loss, p, q);
+        let best =
+            [middle - 1, middle + 1].map(|m| self.excess(m, factor)).into_iter().fold(point.delta.upper(), f64::max);
+        Point { delta: probability(Bounds::new(point.delta.lower(), best)), ..point }
+    }
+
+    fn greatest_loss(&self) -> f64 {
+        self.greatest.upper()
+    }
+
+    /// All are `slope (D/2 - n)`.
+    fn atoms(&self) -> Vec<f64> {
+        vec![if self.distance.is_multiple_of(2) { self.slope } else { 0.5 * self.slope }]
+    }
+}

@@ -1,0 +1,179 @@
+//! A rough picture of the losses, from which tilt, step and window are chosen. Nothing is proved here and nothing needs to be: bad choices make brackets wide.
+
+use super::pair::Pair;
+
+/// How many cells all pairs together are cut into, and each of them at least and at most.
+const CELLS: usize = 40_000;
+const CELLS_OF_ONE: (usize, usize) = (60, 500);
+
+/// The loss of one release, as a few atoms, and how often it is made.
+#[derive(Debug)]
+struct Sketch {
+    atoms: Vec<(f64, f64)>,
+    times: f64,
+}
+
+/// The cumulant generating function `K(s) = ln E e^(s L)` of all losses together, with two derivatives.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Cumulants {
+    pub(super) value: f64,
+    pub(super) mean: f64,
+    pub(super) variance: f64,
+}
+
+/// All releases.
+#[derive(Debug)]
+pub(super) struct Sketches(Vec<Sketch>);
+
+impl Sketches {
+    /// Looks at each pair where its `delta` is above `negligible`, and closely where the losses are that matter under a tilt.
+    pub(super) fn new<'a>(pairs: impl Iterator<Item = (&'a dyn Pair, u64)>, negligible: f64, tilt: f64) -> Self {
+        let pairs: Vec<_> = pairs.collect();
+        let cells = (CELLS / pairs.len().max(1)).clamp(CELLS_OF_ONE.0, CELLS_OF_ONE.1);
+        let sketch = |(pair, times)| Sketch { atoms: atoms(pair, negligible, cells, tilt), times: times as f64 };
+        Sketches(pairs.into_iter().map(sketch).collect())
+    }
+
+    /// How many releases there are.
+    pub(super) fn releases(&self) -> f64 {
+        self.0.iter().map(|sketch| sketch.times).sum()
+    }
+
+    /// `K` at `s` and its derivatives.
+    pub(super) fn cumulants(&self, s: f64) -> Cumulants {
+        let mut all = Cumulants { value: 0.0, mean: 0.0, variance: 0.0 };
+        for Sketch { atoms, times } in &self.0 {
+            let greatest = atoms.iter().map(|&(x, mass)| s * x + mass.ln()).fold(f64::NEG_INFINITY, f64::max);
+            let (mut mass_sum, mut first, mut second) = (0.0, 0.0, 0.0);
+            for &(x, mass) in atoms {
+                let weight = (s * x + mass.ln() - greatest).exp();
+                mass_sum += weight;
+                first += weight * x;
+                second += weight * x * x;
+            }
+            let mean = first / mass_sum;
+            all.value += times * (greatest + mass_sum.ln());
+            all.mean += times * mean;
+            all.variance += times * (second / mass_sum - mean * mean).max(0.0);
+        }
+        all
+    }
+
+    /// The tilt at which Chernoff's bound `K(s) - s K'(s)` on the tail from the tilted mean on is `log_tail`.
+    pub(super) fn tilt_for_tail(&self, log_tail: f64) -> f64 {
+        self.tilt_where(|s, at| at.value - s * at.mean > log_tail)
+    }
+
+    /// The tilt whose mean is `loss`.
+    pub(super) fn tilt_for_loss(&self, loss: f64) -> f64 {
+        self.tilt_where(|_, at| at.mean < loss)
+    }
+
+    /// Between which losses all but a given tail of the tilted losses' sum lies on either side, each with the tilt whose mean it is.
+    pub(super) fn window(&self, tilt: f64, log_tail: f64) -> [(f64, f64); 2] {
+        let at = self.cumulants(tilt);
+        [-1.0, 1.0].map(|sign| {
+            let is_inside = |s: f64| {
+                let there = self.cumulants(tilt + sign * s);
+                there.value - at.value - sign * s * there.mean > log_tail
+            };
+            let further = tilt + sign * self.bisect(is_inside);
+            (self.cumulants(further).mean, further)
+        })
+    }
+
+    fn tilt_where(&self, is_below: impl Fn(f64, Cumulants) -> bool) -> f64 {
+        self.bisect(|s| is_below(s, self.cumulants(s)))
+    }
+
+    /// The end of a statement that holds for small `s`, to a hundredth.
+    fn bisect(&self, holds: impl Fn(f64) -> bool) -> f64 {
+        let variance = self.cumulants(0.0).variance;
+        let unit = 1.0 / variance.sqrt().max(1e-12);
+        let (mut low, mut high) = (1e-3 * unit, 2.0 * unit);
+        if !holds(low) {
+            return 0.0;
+        }
+        while holds(high) {
+            // Next to the greatest loss no tilt goes further.
+            if self.cumulants(high).variance < 1e-3 * variance {
+                return high;
+            }
+            (low, high) = (high, high * 2.0);
+        }
+        while high > low * 1.01 {
+            let middle = (low * high).sqrt();
+            if holds(middle) { low = middle } else { high = middle }
+        }
+        low
+    }
+}
+
+/// The pair as atoms: its `delta` connected by lines in `e^x` between points that are closer where more of it is.
+fn atoms(pair: &dyn Pair, negligible: f64, cells: usize, tilt: f64) -> Vec<(f64, f64)> {
+    let delta = |x: f64| pair.at(x).delta.estimate();
+    let beyond = |x: f64| delta(x) <= negligible.max(pair.infinite().upper());
+    let before = |x: f64| delta(-x) + (-x).exp_m1() <= 1e-15;
+    let (left, right) = (-reach(before), reach(beyond).min(pair.greatest_loss()));
+    let mut points: Vec<(f64, f64)> =
+        (0..=8).map(|i| left + (right - left) * f64::from(i) / 8.0).map(|x| (x, delta(x))).collect();
+    // Differences of delta over shorter cells are rounding errors.
+    let finest = 1e-8 * (right - left);
+    while points.len() < cells {
+        let tails = tails(&points);
+        // Roots of the masses, so that those which are small but may matter are seen too.
+        let log_mass = |i: usize| (tails[i] - tails[i + 1]).max(1e-300).ln();
+        let exponent = |i: usize| log_mass(i) + tilt * points[i].0;
+        let greatest = (0..points.len() - 1).map(exponent).fold(f64::NEG_INFINITY, f64::max);
+        let weight = |i: usize| {
+            let tilted = (0.5 * (exponent(i) - greatest)).exp();
+            ((0.12 * log_mass(i)).exp() + tilted) * (points[i + 1].0 - points[i].0).powi(2)
+        };
+        let weights: Vec<f64> = (0..points.len() - 1).map(weight).collect();
+        let heavy = 0.2 * weights.iter().fold(0.0, |a: f64, &b| a.max(b));
+        let mut finer = Vec::with_capacity(2 * points.len());
+        for (i, &point) in points.iter().enumerate() {
+            finer.push(point);
+            let middle = points.get(i + 1).map(|next| 0.5 * (point.0 + next.0));
+            if let Some(middle) = middle.filter(|&middle| weights[i] >= heavy && middle - point.0 > finest) {
+                finer.push((middle, delta(middle)));
+            }
+        }
+        if finer.len() == points.len() {
+            break;
+        }
+        points = finer;
+    }
+    let tails = tails(&points);
+    let masses = (0..points.len()).map(|i| (points[i].0, tails[i] - tails[i + 1]));
+    masses.filter(|&(_, mass)| mass > 0.0).collect()
+}
+
+/// The mass at each point and beyond, and zero after the last.
+fn tails(points: &[(f64, f64)]) -> Vec<f64> {
+    let mut tails = vec![1.0];
+    for pair in points.windows(2) {
+        let ((left, before), (right, after)) = (pair[0], pair[1]);
+        tails.push((after + (before - after) / -(left - right).exp_m1()).clamp(0.0, 1.0));
+    }
+    tails.push(0.0);
+    for i in (1..tails.len()).rev() {
+        tails[i - 1] = tails[i - 1].max(tails[i]);
+    }
+    tails
+}
+
+/// A distance at which a statement holds that holds from somewhere on, within a factor of two of the first.
+fn reach(holds: impl Fn(f64) -> bool) -> f64 {
+    let mut distance = 1.0;
+    if holds(distance) {
+        while distance > 1e-12 && holds(0.5 * distance) {
+            distance *= 0.5;
+        }
+    } else {
+        while distance < 1e6 && !holds(distance) {
+            distance *= 2.0;
+        }
+    }
+    distance
+}
