@@ -1,6 +1,7 @@
 //! Why a command ended without an answer, and the exit code that says so.
 
 use reticent_choice::ChoiceError;
+use reticent_denoising::DenoisingError;
 use reticent_mechanisms::MechanismError;
 use reticent_noise::randomness::RandomnessError;
 use std::fmt;
@@ -52,6 +53,12 @@ impl From<MechanismError> for Failure {
 
 impl From<ChoiceError> for Failure {
     fn from(error: ChoiceError) -> Self {
+        Failure::Usage(error.to_string())
+    }
+}
+
+impl From<DenoisingError> for Failure {
+    fn from(error: DenoisingError) -> Self {
         Failure::Usage(error.to_string())
     }
 }

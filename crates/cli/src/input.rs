@@ -35,17 +35,29 @@ pub fn place(table: Option<&CsvTable>, index: usize) -> String {
 /// # Errors
 /// If there are none, or a line is not a finite number.
 pub fn numbers_from_standard_input() -> Result<Vec<f64>, Failure> {
+    numbers_of_lines(&standard_input()?)
+}
+
+/// All of standard input.
+///
+/// # Errors
+/// If it cannot be read.
+pub fn standard_input() -> Result<Vec<u8>, Failure> {
     let mut bytes = Vec::new();
     let read = io::stdin().lock().read_to_end(&mut bytes);
     read.map_err(|error| Failure::while_doing("reading standard input", &error))?;
-    numbers_of_lines(&bytes)
+    Ok(bytes)
 }
 
-fn numbers_of_lines(bytes: &[u8]) -> Result<Vec<f64>, Failure> {
+/// Numbers, one on each line.
+///
+/// # Errors
+/// If there are none, or a line is not a finite number.
+pub fn numbers_of_lines(bytes: &[u8]) -> Result<Vec<f64>, Failure> {
     let bytes = bytes.strip_suffix(b"\n").unwrap_or(bytes);
     if bytes.is_empty() {
         return Err(Failure::usage(
-            "standard input is empty, but it must hold one number on each line (--count N draws noise without input)",
+            "standard input is empty, but it must hold one number on each line (`noise --count N` draws noise without input)",
         ));
     }
     let lines = bytes.split(|&byte| byte == b'\n').enumerate();
@@ -84,6 +96,18 @@ impl CsvTable {
         let numbers =
             cells.map(|(index, cell)| parse(cell, || place(Some(&table), index))).collect::<Result<_, _>>()?;
         Ok((table, numbers))
+    }
+
+    /// The cells of another column as text.
+    ///
+    /// # Errors
+    /// If there is no such column.
+    pub fn texts(&self, name: &str) -> Result<Vec<String>, Failure> {
+        let column = self.headers.iter().position(|header| header == name.as_bytes()).ok_or_else(|| {
+            Failure::usage(format!("--node-column is `{name}`, but the first line of the file names no such column"))
+        })?;
+        let cells = self.records.iter().map(|record| record.get(column).unwrap_or_default());
+        Ok(cells.map(|cell| String::from_utf8_lossy(cell).into_owned()).collect())
     }
 
     /// How many columns are passed on as they are.

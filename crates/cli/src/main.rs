@@ -11,16 +11,20 @@ mod commands;
 mod failure;
 mod input;
 mod loss_file;
+mod noise_words;
 mod numbers;
 mod options;
 mod output;
 mod plot;
 mod progress;
+mod public_graph;
 mod registry;
 mod release;
+mod release_file;
 mod report;
 mod request;
 mod table;
+mod value_plot;
 
 use clap::{Parser, Subcommand, ValueEnum};
 use output::Output;
@@ -88,6 +92,18 @@ Metrics, all of the error of one released number but for max:
 The limit is the least error that any noise added to the answer can have, proved; `upper` is what some noise reaches.
 With bounds, noise that depends on the answer joins, and can be better than that. A ratio is of the error to the lower
 limit, and for the entropy of the widths e^h.";
+const DENOISE_EXAMPLES: &str = "\
+Examples:
+  reticent noise laplace --epsilon 0.1 --sensitivity 1 --format json < counts.txt | reticent denoise > better.json
+  reticent denoise --noise 'gaussian sigma=2' --method james-stein --towards mean < released.txt
+  reticent denoise --noise 'laplace scale=10' --method auto --non-negative --input released.csv --column count
+  reticent denoise --noise 'gaussian sigma=5' --method trend-filter --graph grid:20x30 --plot picture.svg < released.txt
+  reticent denoise --noise 'gaussian sigma=1' --method bayes --prior 'laplace mean=0 scale=5' < released.txt
+
+Denoising is post-processing: it costs no privacy, for it sees nothing but what was released. Input is a release file, as `noise --format json`
+writes it, or numbers with --noise; the same comes out. The risk, the expected sum of squared errors, is estimated from the release, and
+stated on standard error; where no estimate is known that would hold, none is stated. `auto` leaves the release as it is unless a method
+is better with confidence.";
 
 /// Differentially private noise, with a proof of every figure.
 ///
@@ -119,6 +135,9 @@ enum Command {
     /// Release numbers with calibrated noise
     #[command(after_help = NOISE_EXAMPLES)]
     Noise(Box<commands::noise::Noise>),
+    /// Improve released numbers, at no cost in privacy
+    #[command(after_help = DENOISE_EXAMPLES)]
+    Denoise(Box<commands::denoise::Denoise>),
 }
 
 /// How an answer is printed.
@@ -139,6 +158,7 @@ fn main() -> ExitCode {
         Command::Profile(arguments) => commands::profile::run(*arguments, format, &mut output),
         Command::Choose(arguments) => commands::choose::run(*arguments, format, &mut output),
         Command::Noise(arguments) => commands::noise::run(*arguments, format, &mut output),
+        Command::Denoise(arguments) => commands::denoise::run(*arguments, format, &mut output),
     };
     match result {
         Ok(()) => ExitCode::SUCCESS,

@@ -8,12 +8,11 @@ use crate::input::{CsvTable, numbers_from_standard_input, place};
 use crate::numbers::{exact, figure, rounded};
 use crate::output::Output;
 use crate::progress::Progress;
+use crate::release_file::{ReleaseRecord, WrittenRelease};
 use crate::report::power_of_two;
 use crate::request::Sensitivity;
-use reticent_events::Event;
-use reticent_mechanisms::{Guarantee, Mechanism};
+use reticent_mechanisms::Mechanism;
 use reticent_noise::randomness::{Provenance, RandomBits, SecureRandom, SeededRandom};
-use serde::Serialize;
 use std::io::{self, Write};
 use std::path::PathBuf;
 
@@ -93,16 +92,6 @@ impl Data {
     }
 }
 
-/// A release with the description of its noise.
-#[derive(Debug, Serialize)]
-struct Release<'a> {
-    values: &'a [f64],
-    noise: Event,
-    guarantee: Guarantee,
-    lattice: Option<f64>,
-    random: String,
-}
-
 /// What the guarantee is about.
 #[derive(Debug)]
 pub enum Coverage {
@@ -129,6 +118,8 @@ pub struct Finished<'a> {
     pub table: Option<CsvTable>,
     /// Where the random bits came from.
     pub provenance: Provenance,
+    /// The range that they were moved into after noise was added.
+    pub clamp: Option<(f64, f64)>,
 }
 
 impl Finished<'_> {
@@ -140,13 +131,11 @@ impl Finished<'_> {
         // Standard error that cannot be written to must not keep the answer back: the guarantee holds unread.
         let _ = io::stderr().write_all(self.statement().as_bytes());
         match (format, self.table) {
-            (Format::Json, _) => output.json(&Release {
-                values: self.values,
-                noise: self.mechanism.event(),
-                guarantee: self.mechanism.released_guarantee(),
-                lattice: self.lattice,
-                random: self.provenance.to_string(),
-            }),
+            (Format::Json, _) => {
+                let random = self.provenance.to_string();
+                let release = ReleaseRecord::new(self.mechanism, self.lattice, random, self.clamp);
+                output.json(&WrittenRelease { release, values: self.values })
+            }
             (Format::Table, Some(table)) if self.lattice.is_some() => {
                 output.write(|stream| table.write(self.values.iter().map(|value| exact(*value)), stream))
             }

@@ -222,6 +222,7 @@ fn release(arguments: &Choose, metric: Metric, format: Format, output: &mut Outp
         lattice: Some(spacing),
         table: data.table,
         provenance: random.provenance(),
+        clamp: None,
     };
     finished.publish(format, output)
 }

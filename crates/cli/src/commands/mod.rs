@@ -2,6 +2,7 @@
 
 pub mod calibrate;
 pub mod choose;
+pub mod denoise;
 pub mod mechanisms;
 pub mod noise;
 pub mod profile;

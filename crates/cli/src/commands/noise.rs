@@ -64,8 +64,9 @@ pub fn run(arguments: Noise, format: Format, output: &mut Output) -> Result<(), 
         (None, Some(_)) => Coverage::Numbers(request.sensitivity().ok(), values.len()),
     };
     let provenance = random.provenance();
+    let clamp = request.clamp()?;
     let finished =
-        Finished { mechanism: &*mechanism, coverage, values: &values, lattice, table: data.table, provenance };
+        Finished { mechanism: &*mechanism, coverage, values: &values, lattice, table: data.table, provenance, clamp };
     finished.publish(format, output)
 }
 

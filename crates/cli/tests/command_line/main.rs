@@ -3,6 +3,7 @@
 
 mod calibrate;
 mod choose;
+mod denoise;
 mod help;
 mod never_panics;
 mod noise;

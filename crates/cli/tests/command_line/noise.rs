@@ -29,13 +29,16 @@ fn two_runs_differ_unless_they_are_seeded() {
 fn a_release_file_describes_its_noise() {
     let release = reticent_with_input("noise laplace --epsilon 0.5 --l1 3 --format json", b"1\n2\n").json();
     assert_eq!(release["values"].as_array().unwrap().len(), 2);
-    assert_eq!(release["noise"]["mechanism"], "laplace");
-    assert!(release["noise"]["scale"].as_f64().unwrap() >= 6.0);
-    assert_eq!(release["guarantee"]["notion"], "pure");
-    assert_eq!(release["guarantee"]["epsilon"], 0.5);
-    assert_eq!(release["random"], "secure");
+    let record = &release["release"];
+    assert_eq!(record["mechanism"], "laplace");
+    assert_eq!(record["event"]["mechanism"], "laplace");
+    assert!(record["event"]["scale"].as_f64().unwrap() >= 6.0);
+    assert_eq!(record["guarantee"]["notion"], "pure");
+    assert_eq!(record["guarantee"]["epsilon"], 0.5);
+    assert!(record["spacing"].as_f64().unwrap() > 0.0);
+    assert_eq!(record["random"], "secure");
     let seeded = reticent("noise laplace --epsilon 0.5 --sensitivity 1 --count 1 --seed 3 --format json").json();
-    assert_eq!(seeded["random"], "seeded");
+    assert_eq!(seeded["release"]["random"], "seeded");
 }
 
 #[test]

@@ -1,0 +1,435 @@
+//! `reticent denoise`: better answers from the same release.
+
+use crate::Format;
+use crate::failure::Failure;
+use crate::input::{CsvTable, numbers_of_lines, standard_input};
+use crate::noise_words;
+use crate::numbers::{exact, rounded};
+use crate::options::{count, number};
+use crate::output::Output;
+use crate::public_graph;
+use crate::release_file::{self, ReleaseRecord};
+use crate::value_plot;
+use clap::ValueEnum;
+use reticent_denoising::bayes::{Deconvolution, SeparableBayes};
+use reticent_denoising::consistency::{Direction, Integers, LinearConstraints, Monotone, NoisyTotal, Total, Within};
+use reticent_denoising::graph::{Graph, GraphTrendFilter, GraphWavelets, Order};
+use reticent_denoising::shrinkage::{
+    JamesStein, Multiscale, SureThreshold, Target, Threshold, ThresholdKind, Thresholding,
+};
+use reticent_denoising::{Auto, CrossFitted, Denoised, Denoiser, NoiseDescription, Release, RiskEstimate, Unchanged};
+use serde::Serialize;
+use std::io::{self, Write};
+use std::path::PathBuf;
+
+/// Spanning trees of `wavelet`: the mean over several smooths what one of them cuts.
+const TREES: usize = 8;
+
+/// Coefficients in a block of `multiscale`.
+const BLOCK: usize = 32;
+
+/// The options of `denoise`.
+#[derive(clap::Args, Debug)]
+pub struct Denoise {
+    /// How to denoise
+    #[arg(long, value_enum, default_value_t = Method::Auto)]
+    method: Method,
+    /// The noise, such as "gaussian sigma=2" or "laplace scale=1,2,3", unless a release file says it
+    #[arg(long, value_name = "WORDS")]
+    noise: Option<String>,
+    /// Read this file in place of standard input: a release file, numbers, or with --column a CSV table
+    #[arg(long, value_name = "FILE")]
+    input: Option<PathBuf>,
+    /// The column of the CSV file that holds the released values; all others are passed on as they are
+    #[arg(long, value_name = "NAME", requires = "input")]
+    column: Option<String>,
+    /// Draw the values before and after to this file, as SVG
+    #[arg(long, value_name = "FILE.svg")]
+    plot: Option<PathBuf>,
+    #[command(flatten)]
+    facts: Facts,
+}
+
+/// What is public besides the noise.
+#[derive(clap::Args, Clone, Debug, Default)]
+#[command(next_help_heading = "Public facts and parameters of the methods")]
+struct Facts {
+    /// auto: no true value is negative
+    #[arg(long, conflicts_with = "within")]
+    non_negative: bool,
+    /// auto, within: every true value lies in this range
+    #[arg(long, value_name = "LO,HI", value_parser = number, value_delimiter = ',', allow_hyphen_values = true)]
+    within: Option<Vec<f64>>,
+    /// james-stein: what values are shrunk towards
+    #[arg(long, value_enum)]
+    towards: Option<TowardsName>,
+    /// james-stein: shrink consecutive blocks of so many values each by itself; multiscale: of so many coefficients, 32 if not given
+    #[arg(long, value_name = "K", value_parser = count)]
+    block: Option<u64>,
+    /// soft-threshold, hard-threshold: the threshold in scales of the noise; what the noise seldom exceeds if not given
+    #[arg(long, value_name = "T", value_parser = number, allow_hyphen_values = true)]
+    threshold: Option<f64>,
+    /// bayes: the prior of each true value, such as "gaussian mean=0 sd=3", "laplace mean=0 scale=2", "uniform lower=0 upper=9" or "sample values=1,2,5"
+    #[arg(long, value_name = "WORDS")]
+    prior: Option<String>,
+    /// total, noisy-total, non-negative: the sum of the true values
+    #[arg(long, value_name = "T", value_parser = number, allow_hyphen_values = true)]
+    total: Option<f64>,
+    /// noisy-total: the variance of the noise in --total
+    #[arg(long, value_name = "V", value_parser = number, allow_hyphen_values = true)]
+    total_variance: Option<f64>,
+    /// margins: the public sums of the rows of the table, which is given row by row
+    #[arg(long, value_name = "A,B,...", value_parser = number, value_delimiter = ',', allow_hyphen_values = true)]
+    rows: Option<Vec<f64>>,
+    /// margins: the public sums of its columns
+    #[arg(long, value_name = "A,B,...", value_parser = number, value_delimiter = ',', allow_hyphen_values = true)]
+    columns: Option<Vec<f64>>,
+    /// wavelet, trend-filter, multiscale, auto: the graph on the values: line, grid:RxC, or a CSV file of edges u,v or u,v,weight
+    #[arg(long, value_name = "GRAPH")]
+    graph: Option<String>,
+    /// What the first value is called in the file of --graph; 1 if not given, and the others count on from there
+    #[arg(long, value_name = "N", value_parser = count)]
+    first_node: Option<u64>,
+    /// The column of the CSV input that holds the nodes' names in the file of --graph
+    #[arg(long, value_name = "NAME", requires = "column", conflicts_with = "first_node")]
+    node_column: Option<String>,
+    /// trend-filter: 0 for values that jump, 1 for slopes that do, 2 for curvatures; 0 if not given
+    #[arg(long, value_name = "K", value_parser = count)]
+    order: Option<u64>,
+    /// isotonic: the true values decrease; they increase if not given
+    #[arg(long)]
+    decreasing: bool,
+    /// integer: keep the rounded sum of all values
+    #[arg(long)]
+    keep_total: bool,
+}
+
+/// The ways to denoise.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum Method {
+    /// The method of least estimated risk, if one is better with confidence
+    Auto,
+    /// The release as it is
+    None,
+    /// Shrinkage by as much as the release suggests
+    JamesStein,
+    /// Small values become 0, others move by the threshold
+    SoftThreshold,
+    /// The soft threshold of least estimated risk
+    SureThreshold,
+    /// Small values become 0, others stay
+    HardThreshold,
+    /// The posterior mean under --prior
+    Bayes,
+    /// The posterior mean under a prior learned from the release
+    EmpiricalBayes,
+    /// James-Stein scale by scale, on a --graph that is line or grid:RxC
+    Multiscale,
+    /// Wavelets of spanning trees of --graph, soft thresholds
+    Wavelet,
+    /// Trend filtering on --graph
+    TrendFilter,
+    /// The nearest values that are not negative, with --total of that sum
+    NonNegative,
+    /// The nearest values in the range of --within
+    Within,
+    /// The nearest values that sum to --total
+    Total,
+    /// The combination with a released --total
+    NoisyTotal,
+    /// The nearest monotone values
+    Isotonic,
+    /// The nearest table with the margins --rows and --columns
+    Margins,
+    /// Rounded to integers
+    Integer,
+}
+
+/// What James-Stein shrinks towards.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum TowardsName {
+    /// Zero
+    Zero,
+    /// The mean of the values
+    Mean,
+}
+
+impl Facts {
+    /// The facts that were given, by name.
+    fn given(&self) -> Vec<&'static str> {
+        [
+            ("non-negative", self.non_negative),
+            ("within", self.within.is_some()),
+            ("towards", self.towards.is_some()),
+            ("block", self.block.is_some()),
+            ("threshold", self.threshold.is_some()),
+            ("prior", self.prior.is_some()),
+            ("total", self.total.is_some()),
+            ("total-variance", self.total_variance.is_some()),
+            ("rows", self.rows.is_some()),
+            ("columns", self.columns.is_some()),
+            ("graph", self.graph.is_some()),
+            ("first-node", self.first_node.is_some()),
+            ("node-column", self.node_column.is_some()),
+            ("order", self.order.is_some()),
+            ("decreasing", self.decreasing),
+            ("keep-total", self.keep_total),
+        ]
+        .into_iter()
+        .filter_map(|(name, given)| given.then_some(name))
+        .collect()
+    }
+
+    fn range(&self) -> Result<Option<(f64, f64)>, Failure> {
+        match self.within.as_deref() {
+            None => Ok(self.non_negative.then_some((0.0, f64::INFINITY))),
+            Some(&[lower, upper]) if lower < upper => Ok(Some((lower, upper))),
+            Some(_) => Err(Failure::usage("--within must be two numbers, the smaller first")),
+        }
+    }
+}
+
+/// An option that a method cannot do without.
+fn need<T: Clone>(method: Method, name: &str, option: &Option<T>) -> Result<T, Failure> {
+    option.clone().ok_or_else(|| Failure::usage(format!("the method {} needs --{name}", method.name())))
+}
+
+impl Method {
+    fn name(self) -> String {
+        self.to_possible_value().map_or(String::new(), |value| value.get_name().to_string())
+    }
+
+    /// The facts that the method uses.
+    fn uses(self) -> &'static [&'static str] {
+        match self {
+            Method::Auto => &["non-negative", "within", "graph", "first-node", "node-column"],
+            Method::Multiscale => &["graph", "block"],
+            Method::Wavelet => &["graph", "first-node", "node-column"],
+            Method::TrendFilter => &["graph", "first-node", "node-column", "order"],
+            Method::JamesStein => &["towards", "block"],
+            Method::SoftThreshold | Method::HardThreshold => &["threshold"],
+            Method::Bayes => &["prior"],
+            Method::NonNegative | Method::Total => &["total"],
+            Method::Within => &["within"],
+            Method::NoisyTotal => &["total", "total-variance"],
+            Method::Isotonic => &["decreasing"],
+            Method::Margins => &["rows", "columns"],
+            Method::Integer => &["keep-total"],
+            Method::None | Method::SureThreshold | Method::EmpiricalBayes => &[],
+        }
+    }
+
+    /// Refuses facts that the method does not use.
+    fn accepts(self, facts: &Facts) -> Result<(), Failure> {
+        if let Some(unused) = facts.given().into_iter().find(|name| !self.uses().contains(name)) {
+            return Err(Failure::usage(format!("--{unused} is not used by the method {}", self.name())));
+        }
+        Ok(())
+    }
+
+    /// The denoiser of what was read.
+    fn denoiser(self, facts: &Facts, given: &Given) -> Result<Box<dyn Denoiser>, Failure> {
+        let graph = || -> Result<Graph, Failure> {
+            let labels = facts.node_column.as_deref().zip(given.table.as_ref());
+            let labels = labels.map(|(name, table)| table.texts(name)).transpose()?;
+            let text = need(self, "graph", &facts.graph)?;
+            public_graph::read(&text, given.values.len(), facts.first_node.unwrap_or(1), labels)
+        };
+        let thresholding = |kind| {
+            let threshold = facts.threshold.map_or(Threshold::Universal, Threshold::Scales);
+            Thresholding::new(kind, threshold)
+        };
+        Ok(match self {
+            Method::Auto => {
+                let mut auto = Auto::new();
+                if let Some((lower, upper)) = facts.range()? {
+                    auto = auto.within(lower, upper);
+                }
+                if let Some(text) = &facts.graph {
+                    if let Some((rows, columns)) = public_graph::grid_size(text, given.values.len()) {
+                        for block in [Some(BLOCK), None] {
+                            auto = auto.with(Box::new(Multiscale::grid(rows, columns, block)?));
+                        }
+                    }
+                    let graph = graph()?;
+                    auto = auto.with(Box::new(GraphWavelets::new(&graph, TREES, 0)?));
+                    auto = auto.with(Box::new(GraphTrendFilter::new(graph, Order::Constant)));
+                }
+                Box::new(auto)
+            }
+            Method::None => Box::new(Unchanged),
+            Method::JamesStein => {
+                let target = if facts.towards == Some(TowardsName::Mean) { Target::Mean } else { Target::Zero };
+                let block = facts.block.map(|block| usize::try_from(block).unwrap_or(usize::MAX));
+                Box::new(JamesStein { target, positive_part: true, block })
+            }
+            Method::SoftThreshold => Box::new(thresholding(ThresholdKind::Soft)?),
+            Method::HardThreshold => Box::new(thresholding(ThresholdKind::Hard)?),
+            Method::SureThreshold => Box::new(SureThreshold { kind: ThresholdKind::Soft }),
+            Method::Bayes => {
+                let prior = noise_words::prior(&need(self, "prior", &facts.prior)?)?;
+                Box::new(SeparableBayes { prior })
+            }
+            Method::EmpiricalBayes => Box::new(CrossFitted::new(Deconvolution, 4)?),
+            Method::Multiscale => {
+                let text = need(self, "graph", &facts.graph)?;
+                let (rows, columns) = public_graph::grid_size(&text, given.values.len())
+                    .ok_or_else(|| Failure::usage("the method multiscale needs a --graph that is line or grid:RxC"))?;
+                let block = facts.block.map_or(BLOCK, |block| usize::try_from(block).unwrap_or(usize::MAX));
+                Box::new(Multiscale::grid(rows, columns, Some(block))?)
+            }
+            Method::Wavelet => Box::new(GraphWavelets::new(&graph()?, TREES, 0)?),
+            Method::TrendFilter => {
+                let order = match facts.order.unwrap_or(0) {
+                    0 => Order::Constant,
+                    1 => Order::Linear,
+                    2 => Order::Quadratic,
+                    other => return Err(Failure::usage(format!("--order is {other}, but it must be 0, 1 or 2"))),
+                };
+                Box::new(GraphTrendFilter::new(graph()?, order))
+            }
+            Method::NonNegative => match facts.total {
+                Some(total) => Box::new(Total::new(total, true)?),
+                None => Box::new(Within::non_negative()),
+            },
+            Method::Within => {
+                need(self, "within", &facts.within)?;
+                let (lower, upper) = facts.range()?.unwrap_or((f64::NEG_INFINITY, f64::INFINITY));
+                Box::new(Within::new(lower, upper)?)
+            }
+            Method::Total => Box::new(Total::new(need(self, "total", &facts.total)?, false)?),
+            Method::NoisyTotal => {
+                let variance = need(self, "total-variance", &facts.total_variance)?;
+                Box::new(NoisyTotal::new(need(self, "total", &facts.total)?, variance)?)
+            }
+            Method::Isotonic => {
+                let direction = if facts.decreasing { Direction::Decreasing } else { Direction::Increasing };
+                Box::new(Monotone { direction })
+            }
+            Method::Margins => {
+                let (rows, columns) = (need(self, "rows", &facts.rows)?, need(self, "columns", &facts.columns)?);
+                Box::new(LinearConstraints::margins(&rows, &columns)?)
+            }
+            Method::Integer => Box::new(Integers { keep_total: facts.keep_total }),
+        })
+    }
+}
+
+/// What was done, besides the values.
+#[derive(Debug, Serialize)]
+struct Account<'a> {
+    method: &'a str,
+    risk_before: Option<f64>,
+    risk_after: Option<RiskEstimate>,
+    assumptions: &'a [String],
+}
+
+#[derive(Debug, Serialize)]
+struct Answer<'a> {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    release: Option<ReleaseRecord>,
+    denoised: Account<'a>,
+    values: &'a [f64],
+}
+
+/// What was read: values, and what came with them.
+struct Given {
+    values: Vec<f64>,
+    table: Option<CsvTable>,
+    record: Option<ReleaseRecord>,
+}
+
+/// Reads everything, denoises, states the risk, and only then writes.
+pub fn run(arguments: Denoise, format: Format, output: &mut Output) -> Result<(), Failure> {
+    let Denoise { method, noise, input, column, plot, facts } = arguments;
+    // What is wrong without the values is said before they are waited for.
+    method.accepts(&facts)?;
+    let given_noise = noise.as_deref().map(noise_words::noise).transpose()?;
+    let given = match (&input, column) {
+        (Some(path), Some(name)) => {
+            let (table, values) = CsvTable::read(path, &name)?;
+            Given { values, table: Some(table), record: None }
+        }
+        (Some(path), None) => {
+            let bytes =
+                std::fs::read(path).map_err(|error| Failure::while_doing("reading the file of --input", &error))?;
+            plain(&bytes)?
+        }
+        (None, _) => plain(&standard_input()?)?,
+    };
+    let noise = match (&given.record, given_noise) {
+        (Some(_), Some(_)) => {
+            return Err(Failure::usage("the release file says what the noise is: --noise cannot be given as well"));
+        }
+        (Some(record), None) => noise_of(record)?,
+        (None, Some(noise)) => noise,
+        (None, None) => return Err(Failure::usage("--noise is needed unless the input is a release file")),
+    };
+    let denoiser = method.denoiser(&facts, &given)?;
+    let release = Release::new(given.values, noise)?;
+    let mut denoised = denoiser.denoise(&release)?;
+    // Values at the ends of the range can overflow an estimate, which is then none.
+    denoised.risk_after = denoised.risk_after.filter(|risk| risk.value.is_finite() && risk.standard_error.is_finite());
+    if let Some(path) = plot {
+        let picture = value_plot::svg(&denoised.method, release.values(), &denoised.values);
+        std::fs::write(path, picture).map_err(|error| Failure::while_doing("writing the file of --plot", &error))?;
+    }
+    // Standard error that cannot be written to must not keep the answer back.
+    let _ = io::stderr().write_all(statement(&denoised).as_bytes());
+    match (format, given.table, given.record) {
+        (Format::Table, Some(table), _) => {
+            output.write(|stream| table.write(denoised.values.iter().map(|value| exact(*value)), stream))
+        }
+        (Format::Table, None, None) => {
+            output.write(|stream| denoised.values.iter().try_for_each(|value| writeln!(stream, "{}", exact(*value))))
+        }
+        (_, _, release) => output.json(&Answer {
+            release,
+            denoised: Account {
+                method: &denoised.method,
+                risk_before: denoised.risk_before.is_finite().then_some(denoised.risk_before),
+                risk_after: denoised.risk_after,
+                assumptions: &denoised.assumptions,
+            },
+            values: &denoised.values,
+        }),
+    }
+}
+
+/// A release file or numbers.
+fn plain(bytes: &[u8]) -> Result<Given, Failure> {
+    if release_file::looks_like_one(bytes) {
+        let (record, values) = release_file::read(bytes)?;
+        return Ok(Given { values, table: None, record: Some(record) });
+    }
+    Ok(Given { values: numbers_of_lines(bytes)?, table: None, record: None })
+}
+
+fn noise_of(record: &ReleaseRecord) -> Result<NoiseDescription, Failure> {
+    if record.clamp.is_some() {
+        return Err(Failure::usage(
+            "the values of the release file were clamped after noise was added, so that they are no longer a number plus noise; release without --clamp and denoise with --within",
+        ));
+    }
+    Ok(NoiseDescription::of_event(&record.event)?)
+}
+
+fn statement(denoised: &Denoised) -> String {
+    let mut lines = vec![format!("Method: {}.", denoised.method)];
+    lines.push(match (denoised.risk_before.is_finite(), &denoised.risk_after) {
+        (false, _) => "Risk: infinite before, and not estimated after.".to_string(),
+        (true, None) => {
+            format!("Risk: {} before; after, no estimate is known that would hold.", rounded(denoised.risk_before))
+        }
+        (true, Some(after)) => {
+            let kind = if after.unbiased { "unbiased" } else { "not unbiased" };
+            let (value, error) = (rounded(after.value), rounded(after.standard_error));
+            format!(
+                "Risk: {} before, {value} after (estimated, {kind}, standard error {error}).",
+                rounded(denoised.risk_before)
+            )
+        }
+    });
+    lines.extend(denoised.assumptions.iter().map(|assumption| format!("Assumed: {assumption}.")));
+    lines.join("\n") + "\n"
+}

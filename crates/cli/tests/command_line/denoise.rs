@@ -1,0 +1,241 @@
+//! `reticent denoise`.
+
+use crate::program::{Run, TemporaryFile, reticent, reticent_with_input, run};
+
+/// Runs `denoise` with noise in words and more options, separated by blanks.
+fn denoise(noise: &str, options: &str, input: &[u8]) -> Run {
+    let mut arguments = vec!["denoise", "--noise", noise];
+    arguments.extend(options.split_whitespace());
+    run(&arguments, input)
+}
+
+fn numbers(text: &str) -> Vec<f64> {
+    text.lines().map(|line| line.parse().unwrap()).collect()
+}
+
+#[test]
+fn a_release_is_piped_from_noise_to_denoise() {
+    let zeros = "0\n".repeat(500);
+    let release = reticent_with_input("noise laplace --epsilon 0.1 --sensitivity 1 --format json", zeros.as_bytes());
+    let file = release.done();
+    let better = reticent_with_input("denoise --non-negative", file.as_bytes());
+    assert!(better.stderr.contains("Method: auto: "), "{}", better.stderr);
+    let answer = better.json();
+    assert_eq!(answer["release"]["event"]["mechanism"], "laplace");
+    assert_eq!(answer["release"]["guarantee"]["epsilon"], 0.1);
+    let values: Vec<f64> = answer["values"].as_array().unwrap().iter().map(|value| value.as_f64().unwrap()).collect();
+    let error: f64 = values.iter().map(|value| value * value).sum();
+    // 500 variances of 200. Shrinkage to zero leaves next to nothing; a tenth is exceeded with a probability that no test will see.
+    assert!((answer["denoised"]["risk_before"].as_f64().unwrap() / 1e5 - 1.0).abs() < 1e-9);
+    assert!(error < 1e4 && values.len() == 500, "{error}");
+    assert!(answer["denoised"]["risk_after"]["value"].as_f64().unwrap() < 1e5);
+    // What was denoised is not denoised again.
+    let message = reticent_with_input("denoise", answer.to_string().as_bytes()).refused();
+    assert!(message.contains("denoised before"), "{message}");
+}
+
+#[test]
+fn numbers_and_tables_come_out_as_they_went_in() {
+    let text = denoise("gaussian sigma=1", "--method soft-threshold --threshold 2", b"5\n-1\n-4\n").done();
+    assert_eq!(numbers(&text), [3.0, 0.0, -2.0]);
+    let file = TemporaryFile::new("released.csv", b"town,count\nA,3\nB,-2\n");
+    let options = format!("--method non-negative --column count --input {}", file.path());
+    assert_eq!(denoise("laplace scale=1", &options, b"").done(), "town,count\nA,3\nB,0\n");
+    let answer = denoise("laplace scale=1,2", "--method none --format json", b"5\n-1\n").json();
+    assert_eq!(answer["denoised"]["risk_before"], 10.0);
+    assert_eq!(answer["denoised"]["risk_after"]["unbiased"], true);
+    assert!(answer.get("release").is_none());
+}
+
+#[test]
+fn every_method_runs() {
+    let input = b"4\n-1\n0.5\n7\n2\n-3\n0.1\n9\n";
+    for (options, expected) in [
+        ("--method auto", None),
+        ("--method auto --within -5,20", None),
+        ("--method james-stein --towards mean --block 4", None),
+        ("--method hard-threshold --threshold 3", Some([4.0, 0.0, 0.0, 7.0, 0.0, 0.0, 0.0, 9.0])),
+        ("--method sure-threshold", None),
+        ("--method empirical-bayes", None),
+        ("--method within --within 0,5", Some([4.0, 0.0, 0.5, 5.0, 2.0, 0.0, 0.1, 5.0])),
+        ("--method total --total 26.6", Some([5.0, 0.0, 1.5, 8.0, 3.0, -2.0, 1.1, 10.0])),
+        ("--method noisy-total --total 26.6 --total-variance 8", Some([4.5, -0.5, 1.0, 7.5, 2.5, -2.5, 0.6, 9.5])),
+        ("--method non-negative --total 10", None),
+        ("--method wavelet --graph line", None),
+        ("--method multiscale --graph line --block 3", None),
+        ("--method multiscale --graph grid:4x2", None),
+        ("--method auto --graph grid:4x2 --non-negative", None),
+        ("--method trend-filter --graph grid:2x4", None),
+        ("--method trend-filter --graph line --order 2", None),
+        ("--method auto --graph line", None),
+        ("--method isotonic", None),
+        ("--method isotonic --decreasing", None),
+        ("--method margins --rows 10,10 --columns 5,5,5,5", None),
+        ("--method integer", Some([4.0, -1.0, 1.0, 7.0, 2.0, -3.0, 0.0, 9.0])),
+        ("--method integer --keep-total", None),
+    ] {
+        let values = numbers(&denoise("gaussian sigma=1", options, input).done());
+        assert!(values.len() == 8 && values.iter().all(|value| value.is_finite()), "{options}: {values:?}");
+        if let Some(expected) = expected {
+            let off = values.iter().zip(expected).map(|(left, right)| (left - right).abs()).fold(0.0, f64::max);
+            assert!(off < 1e-9, "{options}: {values:?}");
+        }
+    }
+    let arguments = ["denoise", "--noise", "gaussian sigma=1", "--method", "bayes", "--prior", "gaussian mean=0 sd=1"];
+    let values = numbers(&run(&arguments, b"4\n-2\n").done());
+    assert!((values[0] - 2.0).abs() < 1e-5 && (values[1] + 1.0).abs() < 1e-5, "{values:?}");
+}
+
+#[test]
+fn a_graph_is_read_from_a_file() {
+    let edges = TemporaryFile::new("edges.csv", b"from,to\nA,B\nB,C\nD,E\nE,F\n");
+    let values = TemporaryFile::new("nodes.csv", b"node,count\nA,10\nB,10.4\nC,9.8\nD,0.2\nE,-0.4\nF,0.1\n");
+    let options = format!(
+        "--method trend-filter --graph {} --node-column node --column count --input {}",
+        edges.path(),
+        values.path()
+    );
+    let text = denoise("gaussian sigma=1", &options, b"").done();
+    let counts: Vec<f64> = text.lines().skip(1).map(|line| line.split(',').nth(1).unwrap().parse().unwrap()).collect();
+    // Two components, each nearly constant.
+    assert!((counts[0] - counts[2]).abs() < 0.05 && (counts[3] - counts[5]).abs() < 0.05, "{text}");
+    assert!((counts[0] - 10.07).abs() < 0.2 && counts[3].abs() < 0.2, "{text}");
+    let numbered = TemporaryFile::new("numbered.csv", b"0,1\n1,2\n");
+    let options = format!("--method trend-filter --graph {} --first-node 0", numbered.path());
+    denoise("gaussian sigma=1", &options, b"1\n2\n3\n").done();
+    let message = denoise("gaussian sigma=1", &options.replace("--first-node 0", ""), b"1\n2\n3\n").refused();
+    assert!(message.contains("1 to 3"), "{message}");
+}
+
+#[test]
+fn a_picture_is_drawn() {
+    let file = TemporaryFile::new("values.svg", b"");
+    denoise("gaussian sigma=1", &format!("--method james-stein --plot {}", file.path()), b"1\n2\n3\n").done();
+    let picture = std::fs::read_to_string(file.path()).unwrap();
+    assert!(picture.starts_with("<svg") && picture.contains("James-Stein"));
+}
+
+#[test]
+fn what_is_wrong_is_refused_with_what_would_be_right() {
+    let input = b"1\n2\n";
+    for (options, expected) in [
+        ("--method james-stein", "at least 3"),
+        ("--method bayes", "needs --prior"),
+        ("--method total", "needs --total"),
+        ("--method isotonic --total 3", "--total is not used"),
+        ("--method within --within 3,1", "the smaller first"),
+        ("--method within --within nan,1", "the smaller first"),
+        ("--method soft-threshold --threshold -1", "threshold"),
+        ("--method total --total inf", "total"),
+        ("--method margins --rows 1 --columns 2,2", "contradicts"),
+        ("--method margins --rows 1,1,1 --columns 2,2", "places in an equation"),
+        ("--method wavelet", "needs --graph"),
+        ("--method multiscale --graph edges.csv", "line or grid"),
+        ("--method multiscale --graph grid:3x3", "9 of `cells`"),
+        ("--method multiscale --graph line --block 2", "block"),
+        ("--method trend-filter --graph line --order 3", "0, 1 or 2"),
+        ("--method trend-filter --graph grid:3x3", "9 are needed"),
+        ("--method trend-filter --graph grid:0x", "grid"),
+        ("--method nonsense", "possible values"),
+    ] {
+        let refused = denoise("gaussian sigma=1", options, input);
+        assert_eq!((refused.code, refused.stdout.as_str()), (2, ""), "{options}: {refused:?}");
+        assert!(refused.stderr.contains(expected), "{options}: {}", refused.stderr);
+    }
+    for (noise, expected) in [
+        ("gaussian sigma=nan", "scale"),
+        ("gaussian sigma=1,2,3", "scales"),
+        ("cauchy", "begin with"),
+        ("discrete-laplace scale=0", "scale"),
+    ] {
+        let message = denoise(noise, "", input).refused();
+        assert!(message.contains(expected), "{noise}: {message}");
+    }
+    assert!(reticent_with_input("denoise", input).refused().contains("--noise is needed"));
+    assert!(denoise("gaussian sigma=1", "", b"1\nnan\n").refused().contains("line 2"));
+    assert!(denoise("gaussian sigma=1", "", b"1\n1e200\n").refused().contains("value 2"));
+    assert!(denoise("gaussian sigma=1", "", b"").refused().contains("empty"));
+    assert_eq!(denoise("gaussian sigma=1", "--input /no/such/file", b"").code, 1);
+}
+
+#[test]
+fn releases_that_are_no_sum_are_refused() {
+    let choice = reticent_with_input("noise exponential --epsilon 1 --sensitivity 1 --format json", b"1\n2\n").done();
+    let message = reticent_with_input("denoise", choice.as_bytes()).refused();
+    assert!(message.contains("`exponential`"), "{message}");
+    let clamped =
+        reticent_with_input("noise laplace --epsilon 1 --sensitivity 1 --clamp 0,9 --format json", b"1\n").done();
+    assert!(reticent_with_input("denoise", clamped.as_bytes()).refused().contains("clamped"));
+    let mut arguments = vec!["denoise", "--noise", "laplace scale=1"];
+    let plain = reticent("noise laplace --epsilon 1 --sensitivity 1 --count 3 --format json").done();
+    assert!(run(&arguments, plain.as_bytes()).refused().contains("--noise cannot be given"));
+    arguments.truncate(1);
+    assert!(run(&arguments, plain.as_bytes()).code == 0);
+    for mechanism in [
+        "gaussian --sigma 2 --sensitivity 1",
+        "discrete-laplace --scale 3 --sensitivity 1",
+        "discrete-gaussian --sigma 2 --sensitivity 1",
+        "staircase --loss 1 --gamma 0.3 --sensitivity 2",
+        "generalized-gaussian --order 3 --scale 2 --sensitivity 1",
+        "random-scale-laplace --family gamma --shape 5 --theta 1 --sensitivity 1",
+        "random-scale-gaussian --sigmas 1:0.9,3:0.1 --sensitivity 1",
+    ] {
+        let release = reticent(&format!("noise {mechanism} --count 80 --format json")).done();
+        let answer = reticent_with_input("denoise", release.as_bytes()).json();
+        assert_eq!(answer["values"].as_array().unwrap().len(), 80, "{mechanism}");
+    }
+}
+
+/// Every method with values and scales at the ends of what is accepted: a documented exit code, finite numbers, no panic.
+#[test]
+fn extreme_values_never_panic() {
+    let methods = [
+        "auto",
+        "auto --non-negative",
+        "auto --graph line",
+        "none",
+        "james-stein",
+        "soft-threshold",
+        "hard-threshold",
+        "sure-threshold",
+        "empirical-bayes",
+        "multiscale --graph line",
+        "wavelet --graph line",
+        "trend-filter --graph line",
+        "trend-filter --graph line --order 2",
+        "non-negative",
+        "non-negative --total 5",
+        "total --total 1e150",
+        "isotonic",
+        "margins --rows 0,1 --columns 1,0,0,0",
+        "integer --keep-total",
+    ];
+    let inputs = [
+        "1e150\n-1e150\n0\n1e-300\n5e-324\n-0\n1\n1e15\n",
+        "0\n0\n0\n0\n0\n0\n0\n0\n",
+        "1e149\n1e149\n1e149\n1e149\n1e149\n1e149\n1e149\n1e149\n",
+        "1\n",
+        "1\n2\n",
+    ];
+    let noises = [
+        "gaussian sigma=1",
+        "gaussian sigma=1e-75",
+        "laplace scale=1e75",
+        "laplace scale=1,1e-75,1e75,1,1,1,1,1",
+        "discrete-laplace scale=0.001",
+        "discrete-laplace scale=1e15",
+        "generalized-gaussian order=0.2 scale=1",
+    ];
+    for method in methods {
+        for input in inputs {
+            for noise in noises {
+                let run = denoise(noise, &format!("--method {method}"), input.as_bytes());
+                let what = format!("{method} / {noise} / {input:?}: {run:?}");
+                assert!([0, 2].contains(&run.code) && !run.stderr.contains("panicked"), "{what}");
+                assert!(run.code == 0 || run.stdout.is_empty(), "{what}");
+                assert!(run.code == 2 || numbers(&run.stdout).iter().all(|value| value.is_finite()), "{what}");
+                assert!(!run.stderr.contains("NaN"), "{what}");
+            }
+        }
+    }
+}
