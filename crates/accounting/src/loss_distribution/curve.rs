@@ -30,6 +30,34 @@ pub(super) struct Frame {
     pub(super) above: f64,
 }
 
+impl Frame {
+    /// A frame that holds all of a sum whose ends are near those of this one, so that nothing is outside.
+    pub(super) fn widened_to(self, (least, greatest): (i128, i128)) -> Self {
+        let near = (self.size / 8) as i128;
+        let (mut first, mut last) = (i128::from(self.first), i128::from(self.last()));
+        if (0..=near).contains(&(first - least)) {
+            first = least;
+        }
+        if (0..=near).contains(&(greatest - last)) {
+            last = greatest;
+        }
+        let size = ((last - first + 1) as usize).next_power_of_two();
+        Frame { first: first as i64, size, ..self }
+    }
+
+    fn last(&self) -> i64 {
+        self.first + self.size as i64 - 1
+    }
+}
+
+/// The least and the greatest index of a sum.
+pub(super) fn support(terms: &[(Masses, u64)]) -> (i128, i128) {
+    terms.iter().fold((0, 0), |(least, greatest), (masses, times)| {
+        let (first, times) = (i128::from(masses.first), i128::from(*times));
+        (least + times * first, greatest + times * (first + masses.masses.len() as i128 - 1))
+    })
+}
+
 /// Where a curve falls to a `delta`.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) enum Crossing {
@@ -94,7 +122,10 @@ impl Curve {
         }
         let (masses, error) =
             spectrum.masses().ok_or_else(|| failed("the error of a Fourier transform is not bounded"))?;
+        let (least, greatest) = support(terms);
         let (outside_left, outside_right) = tails.outside(frame);
+        let outside_left = if least >= i128::from(frame.first) { 0.0 } else { outside_left };
+        let outside_right = if greatest <= i128::from(frame.last()) { 0.0 } else { outside_right };
         let mut curve = Curve { frame, side, values: Vec::new(), log_scale, infinite: infinite(terms, side) };
         let rounding = (8.0 + frame.tilt * frame.step) * f64::EPSILON * (frame.size as f64 + 16.0);
         let (shift, factor, extra) = match side {
@@ -168,22 +199,31 @@ impl Curve {
         })
     }
 
-    /// `delta` at an `epsilon` inside the frame, on the side of this curve.
-    pub(super) fn delta_at(&self, epsilon: f64) -> Option<f64> {
-        let place = (epsilon / self.frame.step).floor() as i64 - self.frame.first;
+    /// `delta` at an `epsilon`, on the side of this curve. It falls, so that outside the frame its ends say something on one side.
+    pub(super) fn delta_at(&self, epsilon: f64) -> f64 {
+        let last = self.values.len() - 1;
+        let (before, beyond) = (self.loss(0).upper() > epsilon, self.loss(last).upper() <= epsilon);
+        match self.side {
+            Side::Upper if before => return 1.0,
+            Side::Upper if beyond => return self.delta(last),
+            Side::Lower if before => return self.delta(0),
+            Side::Lower if beyond => return self.infinite,
+            _ => {}
+        }
         // The quotient may have been rounded over a grid point.
-        let place = (place - 1..=place + 1).rev().find(|&place| {
-            usize::try_from(place)
-                .is_ok_and(|place| place + 1 < self.values.len() && self.loss(place).upper() <= epsilon)
-        })? as usize;
+        let near = ((epsilon / self.frame.step).floor() as i64 - self.frame.first).clamp(0, last as i64 - 1) as usize;
+        let place = (near.saturating_sub(1)..=(near + 1).min(last - 1))
+            .rev()
+            .find(|&place| self.loss(place).upper() <= epsilon);
+        let place = place.unwrap_or(0);
         let (high, low) = (self.delta(place), self.delta(place + 1));
         let along = Bounds::exact(epsilon) - self.loss(place);
         let share = (along.exp_m1() / Bounds::exact(self.frame.step).exp_m1()).clamp(0.0, 1.0);
         let delta = Bounds::exact(high) - share * (Bounds::exact(high) - Bounds::exact(low));
-        Some(match self.side {
+        match self.side {
             Side::Upper => delta.upper().min(1.0),
             Side::Lower => delta.lower().max(0.0),
-        })
+        }
     }
 }
 
@@ -246,8 +286,8 @@ impl LogTails {
 
     /// `P[S < x_first]` and `P[S > x_last]`.
     fn outside(&self, frame: Frame) -> (f64, f64) {
-        let Frame { step, first, size, tilt, below, above } = frame;
-        let last = first + size as i64 - 1;
+        let Frame { step, first, tilt, below, above, .. } = frame;
+        let last = frame.last();
         let bound = |log: f64, s: f64, x: f64| ((log - s * x) + 1e-9 * (log.abs() + (s * x).abs()) + 1e-9).exp();
         (bound(self.left, below - tilt, first as f64 * step), bound(self.right, above - tilt, last as f64 * step))
     }

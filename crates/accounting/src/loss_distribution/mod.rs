@@ -10,7 +10,7 @@ mod sketch;
 
 use crate::{Accountant, AccountingError, Charges};
 use contraction::contracted;
-use curve::{Crossing, Curve, Frame, Side};
+use curve::{Crossing, Curve, Frame, Side, support};
 use grid::{Cuts, Masses, Sampled};
 use pairs::{Term, pairs_of};
 use realfft::RealFftPlanner;
@@ -154,6 +154,10 @@ impl Composition {
         // A few large losses may decide instead of many small ones; then the estimate of the tilt is rough, and others may do better.
         for tilt_factor in [1.0, 1.2, 1.45, 0.8] {
             let mut plan = self.plan(tilt_factor);
+            if plan.tilt == 0.0 && tilt_factor != 1.0 {
+                break;
+            }
+            let mut before = f64::INFINITY;
             for attempt in 0..ATTEMPTS {
                 match self.attempt(plan, planner) {
                     Ok(answer) => best = Some(best.map_or(answer, |best| best.intersect(answer))),
@@ -162,15 +166,18 @@ impl Composition {
                         break;
                     }
                 }
-                let apart = best.map_or(f64::INFINITY, |best| self.width(best)) / self.precision;
+                let width = best.map_or(f64::INFINITY, |best| self.width(best));
+                let apart = width / self.precision;
                 if apart <= 1.0 {
                     return best.ok_or(failure);
                 }
-                // The width goes with the square of the step, unless something else is wrong.
+                // The width goes with the square of the step. Where it does not, a finer step is of no use.
                 let finer = plan.step * (0.8 / apart.sqrt()).clamp(1.0 / 32.0, 0.7);
-                if (apart > 1e3 && attempt > 1) || (plan.ends[1].0 - plan.ends[0].0) / finer > MOST_POINTS {
+                let is_stuck = attempt > 0 && width > 0.7 * before;
+                if is_stuck || (plan.ends[1].0 - plan.ends[0].0) / finer > MOST_POINTS {
                     break;
                 }
+                before = width;
                 plan.step = finer;
             }
         }
@@ -295,6 +302,7 @@ impl Composition {
             };
             lower.push((masses, term.times));
         }
+        let frame = frame.widened_to(support(&upper));
         let upper = Curve::new(&upper, frame, Side::Upper, planner)?;
         let lower = Curve::new(&lower, frame, Side::Lower, planner)?;
         let bounds = match self.question {
@@ -311,10 +319,7 @@ impl Composition {
                 };
                 (lower, upper)
             }
-            Question::Delta { at_epsilon } => {
-                let upper = upper.delta_at(at_epsilon);
-                (lower.delta_at(at_epsilon).unwrap_or(0.0), upper.unwrap_or(1.0))
-            }
+            Question::Delta { at_epsilon } => (lower.delta_at(at_epsilon), upper.delta_at(at_epsilon)),
         };
         if bounds.0 <= bounds.1 {
             Ok(Bounds::new(bounds.0, bounds.1))

@@ -123,7 +123,8 @@ impl Pair for SubsampledPair {
                 let greatest = self.base.greatest_loss();
                 if greatest > 700.0 { greatest } else { (rate * Bounds::exact(greatest).exp_m1()).ln_1p().upper() }
             }
-            Direction::Added => (-(-rate).ln_1p()).upper(),
+            // -ln(1 - r (1 - e^-g)), also where g is infinite.
+            Direction::Added => (-(rate * Bounds::exact(-self.base.greatest_loss()).exp_m1()).ln_1p()).upper(),
         }
     }
 }
