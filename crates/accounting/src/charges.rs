@@ -2,6 +2,7 @@
 
 use crate::AccountingError;
 use reticent_events::Event;
+use reticent_noise::Table;
 use reticent_numerics::rounding::mul_up;
 use std::collections::HashMap;
 
@@ -155,6 +156,20 @@ fn check(event: &Event) -> Result<(), Problem> {
     };
     match event {
         Event::Laplace { scale, sensitivity } => positive("scale", *scale).and(positive("sensitivity", *sensitivity)),
+        Event::TruncatedLaplace { scale, reach, sensitivity } => {
+            positive("scale", *scale).and(positive("reach", *reach)).and(positive("sensitivity", *sensitivity))
+        }
+        Event::Tabulated { weights, sensitivity_steps, spacing } => {
+            at_least_one("sensitivity_steps", *sensitivity_steps, 1).and(positive("spacing", *spacing))?;
+            accept(
+                name,
+                "sensitivity_steps",
+                *sensitivity_steps as f64,
+                *sensitivity_steps <= 1 << 24,
+                "at most 2^24",
+            )?;
+            Table::from_parts(weights).map(|_| ()).map_err(|error| (name, error.to_string()))
+        }
         Event::DiscreteLaplace { scale, sensitivity } => {
             positive("scale", *scale).and(at_least_one("sensitivity", *sensitivity, 1))
         }

@@ -320,7 +320,7 @@ pub(crate) fn above(count: u64) -> f64 {
 }
 
 /// The distribution that an event describes.
-fn drawn(inverse_scale: &ChargedInverseScale) -> Result<InverseScale, AccountingError> {
+pub(crate) fn drawn(inverse_scale: &ChargedInverseScale) -> Result<InverseScale, AccountingError> {
     let noise = |error: reticent_noise::NoiseError| AccountingError::from(MechanismError::from(error));
     Ok(match inverse_scale {
         ChargedInverseScale::TwoPoint { first, second, weight } => {

@@ -12,7 +12,7 @@ use crate::numbers::exact;
 use crate::request::Request;
 use reticent_mechanisms::{
     Delta, DiscreteGaussianMechanism, DiscreteLaplace, Epsilon, Exponential, Laplace, Mechanism, PermuteAndFlip,
-    RandomizedResponse, Staircase, StaircaseAim,
+    RandomizedResponse, Staircase, StaircaseAim, TruncatedLaplace,
 };
 use reticent_noise::randomness::RandomBits;
 use serde::Serialize;
@@ -63,7 +63,7 @@ pub fn entry_named(name: &str) -> Result<&'static Entry, String> {
 }
 
 /// All mechanisms.
-pub static MECHANISMS: [Entry; 11] = [
+pub static MECHANISMS: [Entry; 12] = [
     Entry {
         name: "randomized-response",
         purpose: "one of K answers, each person's own, for surveys without a trusted curator",
@@ -128,6 +128,25 @@ pub static MECHANISMS: [Entry; 11] = [
             let gamma = request.need("gamma", &request.options().own.gamma)?;
             let loss = Epsilon::positive(request.loss()?)?;
             Ok(Box::new(Staircase::with_gamma(&request.sensitivity()?.known()?, loss, gamma)?))
+        },
+        clamps_itself: false,
+        choose: None,
+    },
+    Entry {
+        name: "truncated-laplace",
+        purpose: "one number with a small exception, and noise that never exceeds a known --reach",
+        notions: &["approximate"],
+        methods: &["exact"],
+        calibrated_by: &["epsilon", "delta", "sensitivity", "clamp"],
+        made_of: &["scale", "reach", "sensitivity", "clamp"],
+        calibrate: |request| {
+            let (epsilon, delta) = (Epsilon::positive(request.epsilon()?)?, Delta::new(request.delta()?)?);
+            Ok(Box::new(TruncatedLaplace::calibrate(&request.sensitivity()?.known()?, epsilon, delta)?))
+        },
+        describe: |request| {
+            let (scale, reach) = (request.scale()?, request.need("reach", &request.options().own.reach)?);
+            let sensitivity = request.sensitivity()?.known()?;
+            Ok(Box::new(TruncatedLaplace::with_reach(&sensitivity, scale, reach, stated_epsilon()?)?))
         },
         clamps_itself: false,
         choose: None,

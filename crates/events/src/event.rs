@@ -34,6 +34,25 @@ pub enum Event {
         /// The sensitivity.
         sensitivity: f64,
     },
+    /// Laplace noise on a scalar, given that it is at most `reach` scales.
+    TruncatedLaplace {
+        /// `b`.
+        scale: f64,
+        /// Where the noise ends, in scales.
+        reach: f64,
+        /// The sensitivity.
+        sensitivity: f64,
+    },
+    /// Noise on a scalar from a table of exact weights: the step `k`, and the step `-k`, with probability `w_k / (w_0 + 2 w_1 + 2 w_2 + ...)`, the
+    /// weights not increasing. Noise on real numbers is uniform within half a step of the step that was drawn; its privacy is that of the steps.
+    Tabulated {
+        /// `w_k = a 2^b` as `(a, b)`, from `k = 0` on; zero beyond.
+        weights: Vec<(u64, u32)>,
+        /// The sensitivity, in steps.
+        sensitivity_steps: u64,
+        /// A step, in units of the answer.
+        spacing: f64,
+    },
     /// Gaussian noise on each coordinate; l2 sensitivity.
     Gaussian {
         /// The standard deviation.
@@ -161,6 +180,8 @@ impl Event {
             Event::Laplace { .. } => "laplace",
             Event::DiscreteLaplace { .. } => "discrete-laplace",
             Event::Staircase { .. } => "staircase",
+            Event::TruncatedLaplace { .. } => "truncated-laplace",
+            Event::Tabulated { .. } => "tabulated",
             Event::Gaussian { .. } => "gaussian",
             Event::DiscreteGaussian { .. } => "discrete-gaussian",
             Event::GeneralizedGaussian { .. } => "generalized-gaussian",
@@ -242,5 +263,15 @@ mod tests {
         let text = serde_json::to_string(&event).expect("plain data");
         assert!(text.starts_with(r#"{"mechanism":"random-scale-laplace""#), "{text}");
         assert_eq!(serde_json::from_str::<Event>(&text).expect("round trip"), event);
+    }
+
+    #[test]
+    fn a_table_survives_serialisation_to_the_last_bit() {
+        let weights = vec![(u64::MAX, 62), ((1 << 53) + 1, 40), (1, 0), (0, 0)];
+        let event = Event::Tabulated { weights, sensitivity_steps: 3, spacing: 0.1 };
+        let text = serde_json::to_string(&event).expect("plain data");
+        assert!(text.contains("[18446744073709551615,62],[9007199254740993,40]"), "{text}");
+        assert_eq!(serde_json::from_str::<Event>(&text).expect("round trip"), event);
+        assert_eq!(event.mechanism(), "tabulated");
     }
 }

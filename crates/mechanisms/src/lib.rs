@@ -27,8 +27,11 @@ mod sensitivity;
 mod sensitivity_lattice;
 mod sharp;
 mod staircase;
+mod tabulated;
+mod tabulated_error;
 mod truncated;
 mod truncated_error;
+mod truncated_laplace;
 mod truncated_loss;
 mod truncated_profile;
 
@@ -57,4 +60,6 @@ pub use random_scale_laplace::{
 pub use randomized_response::{FrequencyEstimate, RandomizedResponse};
 pub use sensitivity::{Neighbours, Sensitivity};
 pub use staircase::{Staircase, StaircaseAim};
+pub use tabulated::Tabulated;
 pub use truncated::{TruncatedGeneralizedGaussian, TruncatedMethod};
+pub use truncated_laplace::TruncatedLaplace;

@@ -19,7 +19,7 @@ use reticent_mechanisms::{
     Epsilon, Exponential, GaussianMechanism, GaussianMethod, GeneralizedGaussian, GeneralizedGaussianMethod,
     InflatedGeneralizedGaussian, Laplace, Mechanism, MechanismError, Neighbours, Notion, Order, PermuteAndFlip,
     RandomScaleGaussianMechanism, RandomScaleLaplace, RandomizedResponse, Sensitivity, Staircase, StaircaseAim,
-    TruncatedGeneralizedGaussian, TruncatedMethod, UtilityChange,
+    TruncatedGeneralizedGaussian, TruncatedLaplace, TruncatedMethod, UtilityChange,
 };
 use reticent_noise::random_scale::{
     Combined, GammaScale, InverseScale, TruncatedGaussianScale, TwoPointScale, UniformScale,
@@ -169,6 +169,12 @@ fn rows() -> Vec<Row> {
             Laplace::calibrate(&sensitivity, b.epsilon()?).map(boxed)
         }),
         always("discrete laplace", 200_000, |b| DiscreteLaplace::calibrate(b.steps(), b.epsilon()?).map(boxed)),
+        Row {
+            promised: |b| b.delta <= 0.5,
+            ..always("truncated Laplace", 40_000, |b| {
+                TruncatedLaplace::calibrate(&b.scalar()?, b.epsilon()?, b.delta()?).map(boxed)
+            })
+        },
         always("staircase, l1", 70_000, |b| staircase(b, StaircaseAim::MeanAbsolute)),
         always("staircase, l2", 70_000, |b| staircase(b, StaircaseAim::MeanSquare)),
         always("staircase, entropy", 70_000, |b| staircase(b, StaircaseAim::Entropy)),

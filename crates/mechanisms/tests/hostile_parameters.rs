@@ -6,8 +6,9 @@ use reticent_mechanisms::{
     Distance, Epsilon, Exponential, GaussianMechanism, GaussianMethod, GeneralizedGaussian, GeneralizedGaussianMethod,
     InflatedGeneralizedGaussian, Laplace, Mechanism, MechanismError, Neighbours, Notion, Order, PermuteAndFlip,
     RandomScaleGaussianMechanism, RandomScaleLaplace, RandomizedResponse, Scale, Sensitivity, Staircase, StaircaseAim,
-    TruncatedGeneralizedGaussian, TruncatedMethod, UtilityChange, utility_sensitivity,
+    Tabulated, TruncatedGeneralizedGaussian, TruncatedLaplace, TruncatedMethod, UtilityChange, utility_sensitivity,
 };
+use reticent_noise::Table;
 use reticent_noise::random_scale::{
     Combined, GammaScale, InverseScale, TruncatedGaussianScale, TwoPointScale, UniformScale,
 };
@@ -341,4 +342,48 @@ fn choices_by_utility() {
             }
         }
     }
+}
+
+#[test]
+fn laplace_noise_that_ends() {
+    let mut made = 0;
+    for distance in distances() {
+        let scalar = Sensitivity::scalar(distance.get(), Neighbours::AddRemove).unwrap();
+        for epsilon in losses() {
+            for delta in deltas() {
+                made += usize::from(check(TruncatedLaplace::calibrate(&scalar, epsilon, delta)));
+            }
+        }
+        for scale in HOSTILE.iter().filter_map(|&value| Scale::new(value).ok()) {
+            for reach in HOSTILE {
+                made += usize::from(check(TruncatedLaplace::with_reach(&scalar, scale, reach, few_losses()[2])));
+            }
+        }
+    }
+    assert!(made > 20, "{made}");
+}
+
+#[test]
+fn tables() {
+    let laws: [&[(u64, u32)]; 6] = [
+        &[(1, 0)],
+        &[(u64::MAX, 61), (1, 0)],
+        &[(3, 100), (3, 100), (1, 90)],
+        &[(5, 0), (4, 0), (4, 0), (1, 0), (1, 0)],
+        &[(1, 2), (1, 3)],
+        &[(7, 0); 3000],
+    ];
+    let mut made = 0;
+    for table in laws.iter().filter_map(|parts| Table::from_parts(parts).ok()) {
+        for epsilon in losses() {
+            for delta in deltas() {
+                for steps in [0, 1, 2, 3, 1 << 20, u64::MAX] {
+                    made += usize::from(check(Tabulated::for_integers(steps, table.clone(), epsilon, delta)));
+                    let scalar = Sensitivity::scalar(1e-90, Neighbours::AddRemove).unwrap();
+                    made += usize::from(check(Tabulated::for_reals(&scalar, steps, table.clone(), epsilon, delta)));
+                }
+            }
+        }
+    }
+    assert!(made > 20, "{made}");
 }

@@ -32,7 +32,9 @@ pub mod randomness;
 mod sampler;
 mod staircase;
 mod strips;
+mod table;
 mod truncated;
+mod truncated_laplace;
 
 pub use bernoulli::{Bernoulli, Probability};
 pub use choice::{Weights, choose};
@@ -51,7 +53,9 @@ pub use random_scale::RandomScaleLaplace;
 pub use sampler::{LARGEST_DRAW, Sampler};
 pub use staircase::Staircase;
 pub use strips::Strips;
+pub use table::Table;
 pub use truncated::Truncated;
+pub use truncated_laplace::TruncatedLaplace;
 
 /// The README's example, run as a documentation test.
 #[cfg(doctest)]

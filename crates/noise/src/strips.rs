@@ -200,7 +200,8 @@ fn cover<N: Noise>(noise: &N, unit: i32, start: u128, area: f64, tail_share: f64
     let mut edge = start;
     let mut density = noise.density_bounds(position(edge));
     for _ in 0..COLUMNS - 1 {
-        if edge == EDGE_LIMIT {
+        // Where the density has ended, nothing is left to cover.
+        if edge == EDGE_LIMIT || density.upper() == 0.0 {
             columns.push(Strip::EMPTY);
             continue;
         }

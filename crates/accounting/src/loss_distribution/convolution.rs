@@ -1,8 +1,9 @@
 //! Sums of many independent losses, by Fourier transform, with a bound on its error.
 
 use super::grid::Masses;
-use realfft::RealFftPlanner;
 use realfft::num_complex::Complex;
+use realfft::{ComplexToReal, RealFftPlanner, RealToComplex};
+use std::sync::Arc;
 
 /// Half an ulp of 1.
 const U: f64 = 0.5 * f64::EPSILON;
@@ -22,20 +23,22 @@ pub(super) struct Spectrum {
     values: Vec<Complex<f64>>,
     /// At least the distance of each value from the exact one.
     errors: Vec<f64>,
-    planner: RealFftPlanner<f64>,
+    forward: Arc<dyn RealToComplex<f64>>,
+    inverse: Arc<dyn ComplexToReal<f64>>,
     buffer: Vec<f64>,
     transformed: Vec<Complex<f64>>,
 }
 
 impl Spectrum {
     /// Of the sum of nothing, on `size` grid points around a circle. The size must be a power of two.
-    pub(super) fn new(size: usize) -> Self {
+    pub(super) fn new(size: usize, planner: &mut RealFftPlanner<f64>) -> Self {
         let half = size / 2 + 1;
         Spectrum {
             size,
+            forward: planner.plan_fft_forward(size),
+            inverse: planner.plan_fft_inverse(size),
             values: vec![Complex::new(1.0, 0.0); half],
             errors: vec![0.0; half],
-            planner: RealFftPlanner::new(),
             buffer: vec![0.0; size],
             transformed: vec![Complex::new(0.0, 0.0); half],
         }
@@ -60,8 +63,7 @@ impl Spectrum {
         let spread = 2.0 * U * masses.masses.len() as f64;
         let wraps = (masses.masses.len() / self.size + 1) as f64;
         let error = total * (1.0 + spread) * (self.rounding() + 2.0 * U * wraps);
-        let plan = self.planner.plan_fft_forward(self.size);
-        if plan.process(&mut self.buffer, &mut self.transformed).is_err() {
+        if self.forward.process(&mut self.buffer, &mut self.transformed).is_err() {
             return false;
         }
         for ((value, value_error), &term) in self.values.iter_mut().zip(&mut self.errors).zip(&self.transformed) {
@@ -90,8 +92,7 @@ impl Spectrum {
         // The imaginary parts of the two ends are zero exactly.
         self.values[0].im = 0.0;
         self.values[last].im = 0.0;
-        let plan = self.planner.plan_fft_inverse(self.size);
-        plan.process(&mut self.values, &mut self.buffer).ok()?;
+        self.inverse.process(&mut self.values, &mut self.buffer).ok()?;
         self.buffer.iter_mut().for_each(|mass| *mass /= count);
         error.is_finite().then_some((self.buffer, error))
     }

@@ -3,6 +3,7 @@
 use super::convolution::Spectrum;
 use super::grid::Masses;
 use crate::AccountingError;
+use realfft::RealFftPlanner;
 use reticent_numerics::{Bounds, Enclosure};
 
 /// Which side a bound is on.
@@ -72,9 +73,14 @@ pub(super) struct Curve {
 
 impl Curve {
     /// Composes distributions, each with its count.
-    pub(super) fn new(terms: &[(Masses, u64)], frame: Frame, side: Side) -> Result<Self, AccountingError> {
+    pub(super) fn new(
+        terms: &[(Masses, u64)],
+        frame: Frame,
+        side: Side,
+        planner: &mut RealFftPlanner<f64>,
+    ) -> Result<Self, AccountingError> {
         let failed = |what: &str| AccountingError::NotProved(what.to_string());
-        let mut spectrum = Spectrum::new(frame.size);
+        let mut spectrum = Spectrum::new(frame.size, planner);
         let mut log_scale = Bounds::ZERO;
         let mut tails = LogTails::default();
         for (masses, times) in terms {

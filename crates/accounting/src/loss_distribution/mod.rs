@@ -13,6 +13,7 @@ use contraction::contracted;
 use curve::{Crossing, Curve, Frame, Side};
 use grid::{Cuts, Masses, Sampled};
 use pairs::{Term, pairs_of};
+use realfft::RealFftPlanner;
 use reticent_mechanisms::{Delta, Epsilon};
 use reticent_numerics::Bounds;
 use reticent_numerics::rounding::div_down;
@@ -54,6 +55,9 @@ const MOST_POINTS: f64 = 8_388_608.0;
 /// How often the step is made smaller.
 const ATTEMPTS: u32 = 6;
 
+/// How often the losses are looked at anew before the tilt is settled.
+const REFINEMENTS: u32 = 3;
+
 /// What is asked.
 #[derive(Clone, Copy, Debug)]
 enum Question {
@@ -77,8 +81,10 @@ impl LossDistribution {
 
     fn answer(&self, charges: &Charges, question: Question) -> Result<Bounds, AccountingError> {
         let mut answer = Bounds::ZERO;
+        // It keeps the tables of each size.
+        let mut planner = RealFftPlanner::new();
         for terms in pairs_of(charges)?.0 {
-            let bounds = Composition::new(terms, question, self.precision).answer()?;
+            let bounds = Composition::new(terms, question, self.precision).answer(&mut planner)?;
             answer = Bounds::new(answer.lower().max(bounds.lower()), answer.upper().max(bounds.upper()));
         }
         Ok(answer)
@@ -127,7 +133,7 @@ impl Composition {
         Composition { terms, question, precision, infinite }
     }
 
-    fn answer(&self) -> Result<Bounds, AccountingError> {
+    fn answer(&self, planner: &mut RealFftPlanner<f64>) -> Result<Bounds, AccountingError> {
         if let Some(answer) = self.without_composing() {
             return Ok(answer);
         }
@@ -137,7 +143,7 @@ impl Composition {
         for tilt_factor in [1.0, 1.2, 1.45, 0.8] {
             let mut plan = self.plan(tilt_factor);
             for attempt in 0..ATTEMPTS {
-                match self.attempt(plan) {
+                match self.attempt(plan, planner) {
                     Ok(answer) => best = Some(best.map_or(answer, |best| best.intersect(answer))),
                     Err(error) => {
                         failure = error;
@@ -191,13 +197,20 @@ impl Composition {
             }
             Question::Delta { .. } => (None, 1e-60),
         };
-        let sketches =
-            Sketches::new(pairs(), negligible / self.terms.iter().map(|term| term.times as f64).sum::<f64>());
-        let tilt = match (self.question, at_delta) {
+        let negligible = negligible / self.terms.iter().map(|term| term.times as f64).sum::<f64>();
+        let tilt_of = |sketches: &Sketches| match (self.question, at_delta) {
             (Question::Delta { at_epsilon }, _) => sketches.tilt_for_loss(at_epsilon),
             (_, Some(delta)) => sketches.tilt_for_tail(delta.ln()),
             (_, None) => 0.0,
         };
+        // A coarse picture exaggerates the tails; looking again where the tilt leads finds a better one.
+        let mut tilt = 0.0;
+        let mut sketches = Sketches::new(pairs(), negligible, tilt);
+        for _ in 0..REFINEMENTS {
+            tilt = tilt_of(&sketches);
+            sketches = Sketches::new(pairs(), negligible, tilt);
+        }
+        let tilt = tilt_of(&sketches);
         let tilt = tilt * tilt_factor;
         let at = sketches.cumulants(tilt);
         let deviation = at.variance.sqrt();
@@ -235,7 +248,7 @@ impl Composition {
         Frame { step, first, size, tilt: plan.tilt, below, above }
     }
 
-    fn attempt(&self, plan: Plan) -> Result<Bounds, AccountingError> {
+    fn attempt(&self, plan: Plan, planner: &mut RealFftPlanner<f64>) -> Result<Bounds, AccountingError> {
         let atoms = |term: &Term| {
             let weight = term.times as f64;
             term.attained.atoms().into_iter().map(move |atom| (atom, weight))
@@ -255,8 +268,8 @@ impl Composition {
             };
             lower.push((masses, term.times));
         }
-        let upper = Curve::new(&upper, frame, Side::Upper)?;
-        let lower = Curve::new(&lower, frame, Side::Lower)?;
+        let upper = Curve::new(&upper, frame, Side::Upper, planner)?;
+        let lower = Curve::new(&lower, frame, Side::Lower, planner)?;
         let bounds = match self.question {
             Question::Epsilon { at_delta } => {
                 let upper = match upper.epsilon(at_delta) {

@@ -26,11 +26,11 @@ pub(super) struct Cumulants {
 pub(super) struct Sketches(Vec<Sketch>);
 
 impl Sketches {
-    /// Looks at each pair where its `delta` is above `negligible`.
-    pub(super) fn new<'a>(pairs: impl Iterator<Item = (&'a dyn Pair, u64)>, negligible: f64) -> Self {
+    /// Looks at each pair where its `delta` is above `negligible`, and closely where the losses are that matter under a tilt.
+    pub(super) fn new<'a>(pairs: impl Iterator<Item = (&'a dyn Pair, u64)>, negligible: f64, tilt: f64) -> Self {
         let pairs: Vec<_> = pairs.collect();
         let cells = (CELLS / pairs.len().max(1)).clamp(CELLS_OF_ONE.0, CELLS_OF_ONE.1);
-        let sketch = |(pair, times)| Sketch { atoms: atoms(pair, negligible, cells), times: times as f64 };
+        let sketch = |(pair, times)| Sketch { atoms: atoms(pair, negligible, cells, tilt), times: times as f64 };
         Sketches(pairs.into_iter().map(sketch).collect())
     }
 
@@ -110,7 +110,7 @@ impl Sketches {
 }
 
 /// The pair as atoms: its `delta` connected by lines in `e^x` between points that are closer where more of it is.
-fn atoms(pair: &dyn Pair, negligible: f64, cells: usize) -> Vec<(f64, f64)> {
+fn atoms(pair: &dyn Pair, negligible: f64, cells: usize, tilt: f64) -> Vec<(f64, f64)> {
     let delta = |x: f64| pair.at(x).delta.estimate();
     let beyond = |x: f64| delta(x) <= negligible.max(pair.infinite().upper());
     let before = |x: f64| delta(-x) + (-x).exp_m1() <= 1e-15;
@@ -121,8 +121,14 @@ fn atoms(pair: &dyn Pair, negligible: f64, cells: usize) -> Vec<(f64, f64)> {
     let finest = 1e-8 * (right - left);
     while points.len() < cells {
         let tails = tails(&points);
-        let weight =
-            |i: usize| (tails[i] - tails[i + 1]).max(1e-300).powf(0.12) * (points[i + 1].0 - points[i].0).powi(2);
+        // Roots of the masses, so that those which are small but may matter are seen too.
+        let log_mass = |i: usize| (tails[i] - tails[i + 1]).max(1e-300).ln();
+        let exponent = |i: usize| log_mass(i) + tilt * points[i].0;
+        let greatest = (0..points.len() - 1).map(exponent).fold(f64::NEG_INFINITY, f64::max);
+        let weight = |i: usize| {
+            let tilted = (0.5 * (exponent(i) - greatest)).exp();
+            ((0.12 * log_mass(i)).exp() + tilted) * (points[i + 1].0 - points[i].0).powi(2)
+        };
         let weights: Vec<f64> = (0..points.len() - 1).map(weight).collect();
         let heavy = 0.2 * weights.iter().fold(0.0, |a: f64, &b| a.max(b));
         let mut finer = Vec::with_capacity(2 * points.len());

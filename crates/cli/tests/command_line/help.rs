@@ -2,11 +2,12 @@
 
 use crate::program::reticent;
 
-const NAMES: [&str; 11] = [
+const NAMES: [&str; 12] = [
     "randomized-response",
     "laplace",
     "discrete-laplace",
     "staircase",
+    "truncated-laplace",
     "gaussian",
     "discrete-gaussian",
     "generalized-gaussian",

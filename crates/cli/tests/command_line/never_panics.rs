@@ -50,6 +50,9 @@ pub const REQUESTS: &[&str] = &[
     "calibrate random-scale-gaussian --sigmas 1:0.9,3:0.1 --epsilon 1 --delta 1e-6 --sensitivity 1",
     "profile random-scale-gaussian --sigmas 1:0.9,3:0.1 --sensitivity 1 --epsilon 0.5",
     "noise random-scale-gaussian --sigmas 1:0.9,3:0.1 --sensitivity 1",
+    "calibrate truncated-laplace --epsilon 1 --delta 1e-6 --sensitivity 1",
+    "profile truncated-laplace --scale 1 --reach 10 --sensitivity 1 --epsilon 0.5",
+    "noise truncated-laplace --epsilon 0.5 --delta 1e-3 --sensitivity 2 --clamp 0,9",
 ];
 
 const STRANGE: &[&str] = &[

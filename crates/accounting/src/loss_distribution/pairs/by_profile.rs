@@ -1,6 +1,6 @@
 //! Pairs of which the privacy profile is all that is known.
 
-use super::super::pair::{Pair, Point};
+use super::super::pair::{Pair, Point, probability};
 use reticent_mechanisms::Mechanism;
 use reticent_numerics::{Bounds, Enclosure};
 
@@ -11,12 +11,13 @@ use reticent_numerics::{Bounds, Enclosure};
 pub(crate) struct ProfilePair {
     mechanism: Box<dyn Mechanism>,
     greatest_loss: f64,
+    infinite: Bounds,
 }
 
 impl ProfilePair {
-    /// Of a mechanism whose loss is at most `greatest_loss`.
-    pub(crate) fn new(mechanism: Box<dyn Mechanism>, greatest_loss: f64) -> Self {
-        ProfilePair { mechanism, greatest_loss }
+    /// Of a mechanism whose loss is at most `greatest_loss`, or infinite with a probability of `infinite`.
+    pub(crate) fn new(mechanism: Box<dyn Mechanism>, greatest_loss: f64, infinite: Bounds) -> Self {
+        ProfilePair { mechanism, greatest_loss, infinite: probability(infinite) }
     }
 
     /// The profile at a loss of at least zero; beyond the mechanism's range it is known to be at most that at its end.
@@ -32,19 +33,19 @@ impl ProfilePair {
 
 impl Pair for ProfilePair {
     fn at(&self, loss: f64) -> Point {
+        let x = Bounds::exact(loss);
         if loss >= self.greatest_loss {
-            return Point::NOTHING;
+            return Point::from_tails(loss, self.infinite, Bounds::ZERO);
         }
         if loss < -self.greatest_loss {
-            return Point::everything(loss);
+            return Point::from_tails(loss, Bounds::ONE, Bounds::ONE - self.infinite);
         }
-        let delta = if loss >= 0.0 {
-            self.profile(loss)
-        } else {
-            let x = Bounds::exact(loss);
-            x.exp() * self.profile(-loss) - x.exp_m1()
-        };
+        let delta = if loss >= 0.0 { self.profile(loss) } else { x.exp() * self.profile(-loss) - x.exp_m1() };
         Point { delta: Point::delta(loss, delta), test: None }
+    }
+
+    fn infinite(&self) -> Bounds {
+        self.infinite
     }
 
     fn greatest_loss(&self) -> f64 {

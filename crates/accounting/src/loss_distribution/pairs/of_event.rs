@@ -3,21 +3,21 @@
 use super::super::pair::{Pair, Point};
 use super::atoms::AtomsPair;
 use super::by_profile::ProfilePair;
+use super::concentrated::ConcentratedPair;
 use super::discrete::DiscretePair;
 use super::gaussian::GaussianPair;
 use super::laplace::LaplacePair;
 use super::subsampled::{Direction, SubsampledPair};
+use super::tabulated::TabulatedPair;
+use crate::promise::drawn;
 use crate::{AccountingError, Charges};
-use reticent_events::{Event, InverseScale as Described};
+use reticent_events::Event;
 use reticent_mechanisms::{
     BoundedQuery, Distance, Epsilon, Exponential, GeneralizedGaussian, InflatedGeneralizedGaussian, Mechanism,
     MechanismError, Neighbours, Order, RandomScaleGaussianMechanism, RandomScaleLaplace, Scale, Sensitivity, Staircase,
-    TruncatedGeneralizedGaussian, UtilityChange,
+    TruncatedGeneralizedGaussian, TruncatedLaplace, UtilityChange,
 };
-use reticent_noise::random_scale::{
-    Combined, GammaScale, InverseScale, TruncatedGaussianScale, TwoPointScale, UniformScale,
-};
-use reticent_noise::{DiscreteGaussian, DiscreteLaplace, NoiseError};
+use reticent_noise::{DiscreteGaussian, DiscreteLaplace, Table};
 use reticent_numerics::{Bounds, Enclosure};
 use std::sync::Arc;
 
@@ -36,7 +36,8 @@ pub(crate) struct Term {
 #[derive(Debug)]
 pub(crate) struct Directions(pub(crate) Vec<Vec<Term>>);
 
-/// The pairs of all charges. Gaussian noise is put together first: pairs of `mu_1` and `mu_2` compose to that of `sqrt(mu_1^2 + mu_2^2)` exactly.
+/// The pairs of all charges. Gaussian noise is put together first: pairs of `mu_1` and `mu_2` compose to that of `sqrt(mu_1^2 + mu_2^2)` exactly. So are the bare promises
+/// of zero-concentration, whose `rho` add up.
 pub(crate) fn pairs_of(charges: &Charges) -> Result<Directions, AccountingError> {
     let is_sampled = charges.iter().any(|charge| matches!(charge.event, Event::PoissonSubsampled { .. }));
     let directions: &[Direction] =
@@ -46,13 +47,19 @@ pub(crate) fn pairs_of(charges: &Charges) -> Result<Directions, AccountingError>
 
 fn terms(charges: &Charges, direction: Direction) -> Result<Vec<Term>, AccountingError> {
     let mut terms = Vec::new();
-    let mut square = Bounds::ZERO;
+    let (mut square, mut rho) = (Bounds::ZERO, Bounds::ZERO);
     for charge in charges.iter() {
-        if let Event::Gaussian { sigma, sensitivity } = charge.event {
-            square = square + mu(sigma, sensitivity).square() * Bounds::exact(charge.times as f64);
-            continue;
+        let times = Bounds::exact(charge.times as f64);
+        match charge.event {
+            Event::Gaussian { sigma, sensitivity } => square = square + mu(sigma, sensitivity).square() * times,
+            Event::ZeroConcentrated { rho: one } => rho = rho + Bounds::exact(one) * times,
+            _ => terms.push(Term { times: charge.times, ..term(&charge.event, direction)? }),
         }
-        terms.push(Term { times: charge.times, ..term(&charge.event, direction)? });
+    }
+    if rho.upper() > 0.0 {
+        // Gaussian noise of mu^2/2 = rho is one of the mechanisms it may have been.
+        let gaussian = (rho * Bounds::exact(2.0)).sqrt();
+        terms.push(apart(ConcentratedPair::new(rho.upper()), GaussianPair::new(gaussian)));
     }
     if square.upper() > 0.0 {
         terms.push(same(GaussianPair::new(square.sqrt())));
@@ -89,10 +96,22 @@ impl Pair for NothingPair {
 }
 
 fn term(event: &Event, direction: Direction) -> Result<Term, AccountingError> {
-    let by_profile = |mechanism: Box<dyn Mechanism>, greatest: f64| ProfilePair::new(mechanism, greatest);
+    let by_profile = |mechanism: Box<dyn Mechanism>, greatest: f64| ProfilePair::new(mechanism, greatest, Bounds::ZERO);
     Ok(match event {
         Event::Laplace { scale, sensitivity } => same(LaplacePair::new(mu(*scale, *sensitivity))),
         Event::Gaussian { sigma, sensitivity } => same(GaussianPair::new(mu(*sigma, *sensitivity))),
+        Event::TruncatedLaplace { scale, reach, sensitivity } => {
+            let distance = Sensitivity::scalar(*sensitivity, Neighbours::AddRemove)?;
+            let mechanism = TruncatedLaplace::with_reach(&distance, Scale::new(*scale)?, *reach, Epsilon::new(0.0)?)?;
+            // Outputs that only one of two neighbours has are all that is left above D/b.
+            let greatest = mu(*scale, *sensitivity).upper() * (1.0 + 1e-12);
+            let infinite = mechanism.delta(greatest.min(700.0))?;
+            same(ProfilePair::new(Box::new(mechanism), greatest, infinite))
+        }
+        Event::Tabulated { weights, sensitivity_steps, .. } => {
+            let table = Table::from_parts(weights).map_err(MechanismError::from)?;
+            same(TabulatedPair::new(&table, *sensitivity_steps))
+        }
         Event::DiscreteLaplace { scale, sensitivity } => {
             let noise = DiscreteLaplace::new(*scale).map_err(MechanismError::from)?;
             let greatest = Bounds::ONE.integer(i128::from(*sensitivity)) / Bounds::exact(*scale);
@@ -146,7 +165,7 @@ fn term(event: &Event, direction: Direction) -> Result<Term, AccountingError> {
             apart(by_profile(Box::new(mechanism), greatest), NothingPair)
         }
         Event::RandomScaleLaplace { inverse_scale, sensitivity } => {
-            let inverse_scale = distribution(inverse_scale).map_err(MechanismError::from)?;
+            let inverse_scale = drawn(inverse_scale)?;
             let mechanism = RandomScaleLaplace::with_inverse_scale(inverse_scale, Distance::new(*sensitivity)?)?;
             let greatest = mechanism.guarantee().epsilon;
             same(by_profile(Box::new(mechanism), greatest))
@@ -199,21 +218,4 @@ fn sampled_base(event: &Event) -> Result<Term, AccountingError> {
             reason: "several releases on one sample are covered if all of them add Gaussian noise",
         }),
     }
-}
-
-/// The distribution that an event describes.
-fn distribution(described: &Described) -> Result<InverseScale, NoiseError> {
-    Ok(match described {
-        Described::TwoPoint { first, second, weight } => TwoPointScale::new(*first, *second, *weight)?.into(),
-        Described::Gamma { shape, scale } => GammaScale::new(*shape, *scale)?.into(),
-        Described::Uniform { lower, upper } => UniformScale::new(*lower, *upper)?.into(),
-        Described::TruncatedGaussian { mu, sigma, lower, upper } => {
-            TruncatedGaussianScale::new(*mu, *sigma, *lower, *upper)?.into()
-        }
-        Described::Combined { parts } => {
-            let parts = parts.iter().map(|(weight, part)| Ok((*weight, distribution(part)?)));
-            Combined::new(parts.collect::<Result<_, NoiseError>>()?)?.into()
-        }
-        _ => return Err(NoiseError::Parameter { name: "family", value: f64::NAN, accepted: "a family that is known" }),
-    })
 }
