@@ -3,10 +3,38 @@
 //! What it is: for what is released, a budget and a measure of error, a ranking of every mechanism, and the least error that any could reach. What it never
 //! does: see data, or call an estimate a limit.
 
+mod candidates;
+mod clamped_law;
+mod error;
+mod error_law;
+mod excess;
+mod expression;
+mod integer_law;
+mod integer_limit;
 mod limit;
 mod loss;
+mod maximum;
+mod metric;
 mod optimal;
+mod piecewise_loss;
+pub mod random_scale;
+mod ranking;
+mod request;
+mod search;
+mod staircase_limit;
 
+pub use candidates::{Candidate, Refusal};
+pub use clamped_law::ClampedLaw;
+pub use error::ChoiceError;
+pub use error_law::{Additive, ErrorLaw, Integrated, WorstAnswer};
+pub use excess::Excess;
+pub use integer_law::{Discrete, Rounded};
+pub use integer_limit::{least_integer_exceedance, least_integer_loss, least_integer_quantile};
 pub use limit::{LimitError, ScalarQuery, limit, pure_limit};
 pub use loss::{AbsoluteError, Beyond, Loss, SquaredError};
+pub use metric::Metric;
 pub use optimal::{Optimum, optimum};
+pub use piecewise_loss::PiecewiseLoss;
+pub use ranking::{Ranking, choose, choose_without_programme};
+pub use request::{Budget, LARGEST_DIMENSION, Query, Request};
+pub use staircase_limit::{StaircaseLimit, least_entropy, least_exceedance, least_loss, least_quantile};

@@ -6,15 +6,18 @@
 //! Parsing has two steps. [`options`] turns the command line into plain values; [`request`] judges them together. [`registry`] is the only file
 //! that knows all mechanisms.
 
+mod choice_plot;
 mod commands;
 mod failure;
 mod input;
+mod loss_file;
 mod numbers;
 mod options;
 mod output;
 mod plot;
 mod progress;
 mod registry;
+mod release;
 mod report;
 mod request;
 mod table;
@@ -64,6 +67,28 @@ The guarantee is stated on standard error. All input is checked before anything 
 With the mechanism's own parameters in place of --epsilon, a promise with an exception is stated at epsilon = 1.
 Input is one number on each line, or a column of a CSV file with a heading; CSV comes out with the column replaced.";
 
+const CHOOSE_EXAMPLES: &str = "\
+Examples:
+  reticent choose --epsilon 4 --sensitivity 1 --metric usefulness:0.1
+  reticent choose --epsilon 1 --delta 1e-6 --sensitivity 1 --metric l2 --plot choice.svg
+  reticent choose --epsilon 1 --sensitivity 1 --integer --metric quantile:0.95 --format json
+  reticent choose --epsilon 1 --delta 1e-6 --dimension 1000 --l1 20 --l2 4.5 --metric max
+  reticent choose --epsilon 0.5 --sensitivity 1 --bounds 0,10 --metric loss:cost.csv
+  printf '17\\n' | reticent choose --epsilon 1 --sensitivity 1 --release
+
+Metrics, all of the error of one released number but for max:
+  l1            mean absolute error                 l2            root mean square error
+  max           expected maximum over --dimension   max:Q         its quantile
+  usefulness:T  P(|error| > T), one less the usefulness
+  quantile:Q    the T with P(|error| <= T) = Q      entropy       differential entropy (nats)
+  loss:FILE     the mean of a loss of your own: CSV with columns |error| and loss, straight lines between them,
+                level before the first, and on from the last as steeply as it arrived
+  expression:E  the same from an expression of t = |error|, such as 'expression:min(t,3)^2'
+
+The limit is the least error that any noise added to the answer can have, proved; `upper` is what some noise reaches.
+With bounds, noise that depends on the answer joins, and can be better than that. A ratio is of the error to the lower
+limit, and for the entropy of the widths e^h.";
+
 /// Differentially private noise, with a proof of every figure.
 ///
 /// Name a mechanism and a budget, and get the least scale that provably keeps the promise, exact noise, and the error to expect.
@@ -88,6 +113,9 @@ enum Command {
     /// Bound delta at each epsilon, for noise of given parameters
     #[command(after_help = PROFILE_EXAMPLES)]
     Profile(Box<commands::profile::Profile>),
+    /// Rank every mechanism by your own measure of error, and say how far the best is from the best there can be
+    #[command(after_help = CHOOSE_EXAMPLES)]
+    Choose(Box<commands::choose::Choose>),
     /// Release numbers with calibrated noise
     #[command(after_help = NOISE_EXAMPLES)]
     Noise(Box<commands::noise::Noise>),
@@ -109,6 +137,7 @@ fn main() -> ExitCode {
         Command::Mechanisms => commands::mechanisms::run(format, &mut output),
         Command::Calibrate(arguments) => commands::calibrate::run(*arguments, format, &mut output),
         Command::Profile(arguments) => commands::profile::run(*arguments, format, &mut output),
+        Command::Choose(arguments) => commands::choose::run(*arguments, format, &mut output),
         Command::Noise(arguments) => commands::noise::run(*arguments, format, &mut output),
     };
     match result {

@@ -1,4 +1,4 @@
-//! A line chart with a logarithmic vertical axis, as SVG.
+//! Line charts with a logarithmic vertical axis, as SVG: one, or several side by side.
 
 use crate::numbers::rounded;
 use std::fmt::Write;
@@ -11,8 +11,15 @@ const RIGHT: f64 = WIDTH - 28.0;
 const TOP: f64 = 84.0;
 const BOTTOM: f64 = HEIGHT - 64.0;
 
-/// Blue, vermilion, green and purple of Okabe and Ito, told apart by every kind of colour vision; dashes tell them apart in print.
-const STROKES: [(&str, &str); 4] = [("#0072B2", ""), ("#D55E00", "8 4"), ("#009E73", "2 3"), ("#CC79A7", "10 3 2 3")];
+/// Blue, vermilion, green, purple, orange and black of Okabe and Ito, told apart by every kind of colour vision; dashes tell them apart in print.
+const STROKES: [(&str, &str); 6] = [
+    ("#0072B2", ""),
+    ("#D55E00", "8 4"),
+    ("#009E73", "2 3"),
+    ("#CC79A7", "10 3 2 3"),
+    ("#E69F00", "14 4"),
+    ("#000000", "1 4"),
+];
 
 /// A named line.
 #[derive(Debug)]
@@ -41,13 +48,15 @@ pub struct Chart {
 impl Chart {
     /// The picture.
     pub fn svg(&self) -> String {
+        side_by_side(std::slice::from_ref(self))
+    }
+
+    /// What is drawn, with its corner at the origin.
+    fn body(&self) -> String {
         let axes = Axes::around(self);
         let mut svg = format!(
-            "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {WIDTH} {HEIGHT}\" width=\"{WIDTH}\" height=\"{HEIGHT}\" \
-             font-family=\"Helvetica, Arial, sans-serif\" font-size=\"13\" fill=\"#222\">\n\
-             <title>{title}</title>\n<rect width=\"{WIDTH}\" height=\"{HEIGHT}\" fill=\"#fff\"/>\n\
-             <text x=\"{LEFT}\" y=\"30\" font-size=\"17\" font-weight=\"bold\">{title}</text>\n",
-            title = escaped(&self.title),
+            "<text x=\"{LEFT}\" y=\"28\" font-size=\"17\" font-weight=\"bold\">{}</text>\n",
+            escaped(&self.title)
         );
         axes.draw(&mut svg);
         let (middle_x, middle_y) = ((LEFT + RIGHT) / 2.0, (TOP + BOTTOM) / 2.0);
@@ -64,20 +73,42 @@ impl Chart {
             "<text transform=\"translate(22 {middle_y}) rotate(-90)\" text-anchor=\"middle\">{}</text>",
             escaped(&self.vertical)
         ));
-        let mut legend = LEFT;
+        let (mut legend, mut row) = (LEFT, 50.0);
         for (curve, (colour, dashes)) in self.curves.iter().zip(STROKES.iter().cycle()) {
             let stroke =
                 format!("stroke=\"{colour}\" stroke-width=\"2.2\" stroke-dasharray=\"{dashes}\" fill=\"none\"");
             let stroke = stroke.replace(" stroke-dasharray=\"\"", "");
             add(format!("<polyline points=\"{}\" stroke-linejoin=\"round\" {stroke}/>", axes.path(&curve.points)));
-            add(format!("<line x1=\"{legend}\" y1=\"58\" x2=\"{}\" y2=\"58\" {stroke}/>", legend + 30.0));
-            add(format!("<text x=\"{}\" y=\"62\">{}</text>", legend + 38.0, escaped(&curve.name)));
             // An average letter is at most 7.4 units wide at this size.
-            legend += 62.0 + 7.4 * curve.name.chars().count() as f64;
+            let width = 62.0 + 7.4 * curve.name.chars().count() as f64;
+            if legend > LEFT && legend + width - 24.0 > RIGHT {
+                (legend, row) = (LEFT, row + 18.0);
+            }
+            add(format!("<line x1=\"{legend}\" y1=\"{row}\" x2=\"{}\" y2=\"{row}\" {stroke}/>", legend + 30.0));
+            add(format!("<text x=\"{}\" y=\"{}\">{}</text>", legend + 38.0, row + 4.0, escaped(&curve.name)));
+            legend += width;
         }
-        svg.push_str("</svg>\n");
         svg
     }
+}
+
+/// Several charts in one picture, from left to right.
+pub fn side_by_side(charts: &[Chart]) -> String {
+    let width = WIDTH * charts.len() as f64;
+    let title: Vec<_> = charts.iter().map(|chart| escaped(&chart.title)).collect();
+    let mut svg = format!(
+        "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {width} {HEIGHT}\" width=\"{width}\" height=\"{HEIGHT}\" \
+         font-family=\"Helvetica, Arial, sans-serif\" font-size=\"13\" fill=\"#222\">\n\
+         <title>{}</title>\n<rect width=\"{width}\" height=\"{HEIGHT}\" fill=\"#fff\"/>\n",
+        title.join("; "),
+    );
+    for (index, chart) in charts.iter().enumerate() {
+        let corner = WIDTH * index as f64;
+        // Writing to a String does not fail.
+        let _ = writeln!(svg, "<g transform=\"translate({corner} 0)\">\n{}</g>", chart.body());
+    }
+    svg.push_str("</svg>\n");
+    svg
 }
 
 /// Where values lie in the picture.
@@ -208,6 +239,8 @@ mod tests {
             let svg = chart(points).svg();
             assert!(!svg.contains("NaN") && !svg.contains("inf"), "{svg}");
         }
+        let both = side_by_side(&[chart(vec![(0.0, 1.0), (1.0, 0.1)]), chart(vec![(0.0, 1.0)])]);
+        assert!(both.contains("translate(720 0)") && both.matches("<polyline").count() == 2);
         assert_eq!(round_step(0.13), 0.2);
         assert_eq!(round_step(1.0), 1.0);
     }

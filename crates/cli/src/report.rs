@@ -54,13 +54,16 @@ impl From<Errors> for ErrorFigures {
 /// One value, or several of the same name, as the weights of a mixture have.
 #[derive(Debug, Serialize)]
 #[serde(untagged)]
-enum Parameter {
+pub enum Parameter {
+    /// One value.
     One(f64),
+    /// Several values, in the order in which they were told.
     Several(Vec<f64>),
 }
 
 impl Parameter {
-    fn values(&self) -> &[f64] {
+    /// All of them.
+    pub fn values(&self) -> &[f64] {
         match self {
             Parameter::One(value) => std::slice::from_ref(value),
             Parameter::Several(values) => values,
@@ -68,7 +71,8 @@ impl Parameter {
     }
 }
 
-fn by_name(parameters: Vec<(&'static str, f64)>) -> BTreeMap<&'static str, Parameter> {
+/// Parameters by their names.
+pub fn by_name(parameters: Vec<(&'static str, f64)>) -> BTreeMap<&'static str, Parameter> {
     let mut named: BTreeMap<&'static str, Parameter> = BTreeMap::new();
     for (name, value) in parameters {
         let parameter = match named.remove(name) {

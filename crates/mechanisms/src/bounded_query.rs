@@ -3,7 +3,7 @@
 use crate::generalized_gaussian::{Order, lattice_for};
 use crate::{Distance, MechanismError};
 use reticent_noise::Lattice;
-use reticent_numerics::Enclosure;
+use reticent_numerics::{Bounds, Enclosure};
 
 /// A query whose answers lie between two public bounds.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -127,4 +127,17 @@ pub(crate) struct OnLattice {
     /// In steps.
     pub(crate) upper: i128,
     pub(crate) interval: Interval,
+}
+/// The least epsilon that is proved, as a promise.
+///
+/// # Errors
+/// If none is: at order 100 the loss of noise of scale `1e-4` of the range is beyond every `f64`, and infinity is no promise.
+pub(crate) fn promised(certified: Bounds) -> Result<f64, MechanismError> {
+    if certified.upper().is_finite() {
+        Ok(certified.upper())
+    } else {
+        Err(MechanismError::Refused(
+            "no finite epsilon is proved for noise of this scale; a larger scale has one".into(),
+        ))
+    }
 }

@@ -1,6 +1,6 @@
 //! The boundary-inflated generalized Gaussian mechanism: noise, then clamping to public bounds, under pure privacy.
 
-use crate::bounded_query::{BoundedQuery, Interval, OnLattice};
+use crate::bounded_query::{BoundedQuery, Interval, OnLattice, promised};
 use crate::generalized_gaussian::{AddNoise, Order, Shift};
 use crate::inflated_error;
 use crate::sharp::{Formula, sharp};
@@ -87,13 +87,13 @@ impl InflatedGeneralizedGaussian {
     /// Noise of a given scale, with the least epsilon that can be proved for it as its promise.
     ///
     /// # Errors
-    /// If the order is below 1 or the bounds are too far away.
+    /// If the order is below 1, the bounds are too far away, or no finite epsilon is proved.
     pub fn with_scale(order: Order, query: BoundedQuery, scale: Scale) -> Result<Self, MechanismError> {
         require_convex(order)?;
         let scale = scale.get();
         let on_lattice = query.on_lattice(order, scale)?;
         let certified = loss(order, &on_lattice.interval, scale);
-        let epsilon = certified.upper();
+        let epsilon = promised(certified)?;
         Ok(InflatedGeneralizedGaussian { order, scale, query, on_lattice, method: "given", epsilon, certified })
     }
 

@@ -23,6 +23,7 @@ mod permute_and_flip;
 mod random_scale_gaussian;
 mod random_scale_laplace;
 mod randomized_response;
+mod rounded;
 mod sensitivity;
 mod sensitivity_lattice;
 mod sharp;
@@ -58,6 +59,7 @@ pub use random_scale_laplace::{
     MOST_COORDINATES, RandomScaleLaplace, independent_epsilon, reused_epsilon, scalar_epsilon, shared_epsilon,
 };
 pub use randomized_response::{FrequencyEstimate, RandomizedResponse};
+pub use rounded::RoundedToIntegers;
 pub use sensitivity::{Neighbours, Sensitivity};
 pub use staircase::{Staircase, StaircaseAim};
 pub use tabulated::Tabulated;

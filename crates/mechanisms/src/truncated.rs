@@ -1,6 +1,6 @@
 //! The truncated generalized Gaussian mechanism: bounded answers under pure privacy.
 
-use crate::bounded_query::{BoundedQuery, Interval, OnLattice};
+use crate::bounded_query::{BoundedQuery, Interval, OnLattice, promised};
 use crate::generalized_gaussian::Order;
 use crate::sharp::{Formula, sharp};
 use crate::truncated_error;
@@ -126,13 +126,13 @@ impl TruncatedGeneralizedGaussian {
     /// Noise of a given scale, with the least epsilon that can be proved for it as its promise.
     ///
     /// # Errors
-    /// If the order is below 1 or the bounds are too far away.
+    /// If the order is below 1, the bounds are too far away, or no finite epsilon is proved.
     pub fn with_scale(order: Order, query: BoundedQuery, scale: Scale) -> Result<Self, MechanismError> {
         require_convex(order)?;
         let scale = scale.get();
         let on_lattice = query.on_lattice(order, scale)?;
         let certified = worst_loss(order, &on_lattice.interval, scale);
-        let epsilon = certified.upper();
+        let epsilon = promised(certified)?;
         Ok(TruncatedGeneralizedGaussian { order, scale, query, on_lattice, method: "given", epsilon, certified })
     }
 
@@ -213,8 +213,8 @@ impl Mechanism for TruncatedGeneralizedGaussian {
 
     /// The largest hockey-stick divergence over all answers, proved in `truncated_profile`; it may be at an answer inside the range.
     ///
-    /// To a relative `1e-12` wherever it is at least `1e-300`, with an exception: where the noise is nearly uniform on the range, `R < b/4` or so, all answers are nearly equally
-    /// bad, and next to an epsilon of zero at order 2, or at orders of 10 and more, the search may end early, with an upper bound that is sound and less sharp.
+    /// To a relative `1e-12`, also where the noise is nearly uniform on the range and all answers are nearly equally bad, with an exception: where it is so to 14 digits (a range of a tenth of the scale at order
+    /// 10, a hundredth at order 6) the search may end early, with an upper bound that is sound and less sharp.
     fn delta(&self, epsilon: f64) -> Result<Bounds, MechanismError> {
         let epsilon = Epsilon::new(epsilon)?.get();
         Ok(truncated_profile::profile(

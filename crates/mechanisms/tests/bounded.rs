@@ -327,6 +327,21 @@ fn delta_on_a_grid(p: f64, scale: f64, sensitivity: f64, epsilon: f64) -> f64 {
     worst
 }
 
+/// Noise so wide that all answers are nearly equally bad, where the slope of the divergence in the answer is a small remainder.
+#[test]
+fn profiles_of_nearly_uniform_noise_are_sharp() {
+    for (p, scale) in [(1.0, 100.0), (1.5, 20.0), (2.0, 20.0), (2.0, 5.0), (3.0, 20.0), (4.0, 100.0), (10.0, 2.0)] {
+        for sensitivity in [0.01, 0.3] {
+            let mechanism = truncated(p, scale, sensitivity);
+            let pure = certified(&mechanism).upper();
+            for share in [0.0, 1e-3, 0.5, 0.99] {
+                let bounds = mechanism.delta(share * pure).unwrap();
+                assert!(bounds.relative_width() < 2e-12, "{p} {scale} {sensitivity} {share}: {bounds:?}");
+            }
+        }
+    }
+}
+
 #[test]
 fn the_truncated_profile_is_the_largest_on_a_grid() {
     for p in [1.0, 1.3, 2.0, 3.0, 6.0] {

@@ -73,24 +73,27 @@ fn profiles_hold_the_reference_values() {
     }
 }
 
-/// Proposition 8 on the example of Fig. 2, whose reference values are good to a relative 1e-9.
+/// Proposition 8 on the example of Fig. 2. The reference is good to a relative 1e-11, but for two rows of order 6 with a large delta, for which it says 1e-9 and is off by 5e-10 and 3e-9: a rule that is graded towards the
+/// kink agrees with the scales found here (`three.rs`).
 fn per_element_scales_are_the_reference_values(orders: std::ops::Range<f64>) {
     let mut all = rows(include_str!("../../../reference/gg_fig2.json"), "rows");
     all.retain(|row| orders.contains(&number(row, "p")));
-    let narrow = all.iter().filter(|row| {
-        let (order, epsilon, delta) = (number(row, "p"), number(row, "eps"), number(row, "delta"));
+    assert!(all.len() >= 10);
+    for row in all {
+        let (order, epsilon, delta) = (number(&row, "p"), number(&row, "eps"), number(&row, "delta"));
         let mechanism = calibrate(order, &[0.05, 1.0, 0.1], epsilon, delta, Method::Probabilistic);
-        let ratio = mechanism.scale() / number(row, "b") - 1.0;
+        let ratio = mechanism.scale() / number(&row, "b") - 1.0;
         let Certificate::Delta(bounds) = mechanism.certificate() else { panic!("a delta was promised") };
-        // Above the optimum by no more than the width of the certificate.
-        let most = 1e-9 + bounds.relative_width();
-        assert!((-1e-9..=most).contains(&ratio), "{row}: {} is off by {ratio:e}", mechanism.scale());
-        assert!(bounds.upper() <= delta && bounds.relative_width() < 1e-5, "{row} {bounds:?}");
-        bounds.relative_width() < 1e-10
-    });
-    let (narrow, all) = (narrow.count(), all.len());
-    // The others are those of a high order and a large delta.
-    assert!(3 * narrow >= 2 * all && all - narrow <= 6, "{narrow} of {all} certificates are narrower than 1e-10");
+        let slack = match (order, epsilon) {
+            (6.0, 0.1) if delta == 0.1 => 4e-9,
+            (6.0, 1.0) if delta == 0.25 => 1e-9,
+            _ => 2e-11,
+        };
+        assert!(ratio.abs() <= slack, "{row}: {} is off by {ratio:e}", mechanism.scale());
+        assert!(bounds.upper() <= delta && bounds.relative_width() < 2e-12, "{row} {bounds:?}");
+        // The search ends within the width of the budget, or within a relative 1e-12 of the scale where delta falls quickly with it.
+        assert!(bounds.lower() > delta * (1.0 - 5e-11), "{row} {bounds:?}");
+    }
 }
 
 #[test]
@@ -128,6 +131,20 @@ fn two_sensitivities_are_narrow_at_orders_up_to_six() {
     }
 }
 
+/// Where each of three coordinates is likely to take all of epsilon by itself: a grid of losses is wrong by 1e-3 there.
+#[test]
+fn three_similar_sensitivities_are_sharp() {
+    let cases =
+        [(3.0, [1.0, 1.0, 1.0], 3.34, 1e-12), (4.0, [1.0, 0.9, 0.8], 3.5, 1e-12), (6.0, [1.0, 1.0, 1.0], 4.88, 3e-11)];
+    for (order, sensitivities, scale, width) in cases {
+        let profile = with_scale(order, scale, &sensitivities).delta(1.0).unwrap();
+        assert!(profile.relative_width() < width, "{order} {sensitivities:?}: {profile:?}");
+    }
+    let mechanism = calibrate(4.0, &[1.0, 0.9, 0.8], 1.0, 0.1, Method::Exact);
+    let Certificate::Delta(bounds) = mechanism.certificate() else { panic!("a delta was promised") };
+    assert!(bounds.upper() <= 0.1 && bounds.lower() > 0.1 * (1.0 - 3e-12), "{bounds:?}");
+}
+
 /// At order 2 a box is a Gaussian with the box's diagonal for sensitivity: the convolution must give the profile of one coordinate.
 #[test]
 fn a_box_at_order_two_is_its_diagonal() {
@@ -139,10 +156,7 @@ fn a_box_at_order_two_is_its_diagonal() {
             // The two are put on different lattices, by a relative 1e-12 of the sensitivity or so.
             let difference = (several.estimate() / one.estimate() - 1.0).abs();
             assert!(difference < several.relative_width() + 1e-11, "{sensitivities:?} {several:?} {one:?}");
-            assert!(
-                several.relative_width() < if sensitivities.len() < 4 { 1e-10 } else { 1e-7 },
-                "{sensitivities:?} {scale} {epsilon} {several:?}"
-            );
+            assert!(several.relative_width() < 1e-13, "{sensitivities:?} {scale} {epsilon} {several:?}");
         }
     }
 }

@@ -252,6 +252,18 @@ fn generalized_gaussian_noise() {
     assert!(made > 100, "{made}");
 }
 
+/// A run with more orders failed here: the loss is `(R/b)^p`, beyond every `f64`, and was promised as an epsilon of infinity.
+#[test]
+fn an_infinite_epsilon_is_no_promise() {
+    let query = BoundedQuery::new(0.0, 1.0, Distance::new(0.4).unwrap()).unwrap();
+    let (order, scale) = (Order::new(100.0).unwrap(), Scale::new(1e-4).unwrap());
+    let truncated = TruncatedGeneralizedGaussian::with_scale(order, query, scale).map(|made| made.guarantee());
+    let inflated = InflatedGeneralizedGaussian::with_scale(order, query, scale).map(|made| made.guarantee());
+    for refused in [truncated, inflated] {
+        assert!(refused.as_ref().is_err_and(|error| error.to_string().contains("epsilon")), "{refused:?}");
+    }
+}
+
 #[test]
 fn bounded_queries() {
     let mut made = 0;

@@ -16,6 +16,7 @@ use pairs::{Term, pairs_of};
 use realfft::RealFftPlanner;
 use reticent_mechanisms::{Delta, Epsilon};
 use reticent_numerics::Bounds;
+use reticent_numerics::root::{Range, greatest_where, least_at_most};
 use reticent_numerics::rounding::div_down;
 use sketch::Sketches;
 use std::sync::Arc;
@@ -112,6 +113,8 @@ struct Composition {
     precision: f64,
     /// Bounds on the probability of an infinite loss.
     infinite: Bounds,
+    /// No finite sum of losses is above this.
+    greatest: f64,
 }
 
 /// What is chosen before anything is computed.
@@ -130,15 +133,24 @@ impl Composition {
         };
         let (upper, lower) = (infinite(|term| &term.dominating).upper(), infinite(|term| &term.attained).lower());
         let infinite = Bounds::new(lower.min(1.0), upper);
-        Composition { terms, question, precision, infinite }
+        let greatest = terms.iter().fold(Bounds::ZERO, |sum, term| {
+            sum + Bounds::exact(term.dominating.greatest_loss()) * Bounds::exact(term.times as f64)
+        });
+        Composition { terms, question, precision, infinite, greatest: greatest.upper() }
     }
 
     fn answer(&self, planner: &mut RealFftPlanner<f64>) -> Result<Bounds, AccountingError> {
-        if let Some(answer) = self.without_composing() {
+        if let Some(answer) = self.without_composing().or_else(|| self.of_one()) {
             return Ok(answer);
         }
         let mut failure = AccountingError::NotProved("no step was fine enough".into());
-        let mut best: Option<Bounds> = None;
+        // No sum exceeds the sum of the greatest losses.
+        let mut best = match self.question {
+            Question::Epsilon { .. } if self.greatest.is_finite() && self.infinite.upper() == 0.0 => {
+                Some(Bounds::new(0.0, self.greatest))
+            }
+            _ => None,
+        };
         // A few large losses may decide instead of many small ones; then the estimate of the tilt is rough, and others may do better.
         for tilt_factor in [1.0, 1.2, 1.45, 0.8] {
             let mut plan = self.plan(tilt_factor);
@@ -180,13 +192,28 @@ impl Composition {
                 Some(Bounds::new(lower, f64::INFINITY))
             }
             Question::Delta { at_epsilon } => {
-                let most = self.terms.iter().fold(Bounds::ZERO, |sum, term| {
-                    sum + Bounds::exact(term.dominating.greatest_loss()) * Bounds::exact(term.times as f64)
-                });
-                (at_epsilon >= most.upper() && self.infinite.upper() == 0.0).then_some(Bounds::ZERO)
+                (at_epsilon >= self.greatest && self.infinite.upper() == 0.0).then_some(Bounds::ZERO)
             }
             Question::Epsilon { .. } => None,
         }
+    }
+
+    /// A single release, as all Gaussian noise together is, has its profile for an answer.
+    fn of_one(&self) -> Option<Bounds> {
+        let [Term { dominating, attained, times: 1 }] = &self.terms[..] else { return None };
+        let bounds = match self.question {
+            Question::Delta { at_epsilon } => {
+                (attained.at(at_epsilon).delta.lower(), dominating.at(at_epsilon).delta.upper())
+            }
+            Question::Epsilon { at_delta } => {
+                let range = Range::between(0.0, 1e9).bracket_from(1.0);
+                let upper = least_at_most(|x| dominating.at(x).delta, at_delta, range).ok()?;
+                let is_exceeded = |x: f64| attained.at(x).delta.lower() > at_delta;
+                let lower = greatest_where(is_exceeded, Range::between(0.0, upper).bracket_from(upper)).unwrap_or(0.0);
+                (lower, upper)
+            }
+        };
+        Some(Bounds::new(bounds.0, bounds.1))
     }
 
     fn plan(&self, tilt_factor: f64) -> Plan {

@@ -42,7 +42,7 @@ const LEAST_DELTA: f64 = 1e-20;
 /// ```
 ///
 /// # Errors
-/// As for [`crate::limit`]; and if `delta` is below 1e-20, an integer's sensitivity is above 256, or the noise of the budget reaches over more than 6000
+/// As for [`crate::limit()`]; and if `delta` is below 1e-20, an integer's sensitivity is above 256, or the noise of the budget reaches over more than 6000
 /// steps: for real numbers where `epsilon` is below 0.002 or so. Truncated Laplace noise is next to the limit there.
 pub fn optimum(query: ScalarQuery, epsilon: Epsilon, delta: Delta, loss: &dyn Loss) -> Result<Optimum, LimitError> {
     let (promised, exception) = (epsilon.get(), delta.get());

@@ -1,6 +1,7 @@
 //! One file a command: its options, and what it does with them.
 
 pub mod calibrate;
+pub mod choose;
 pub mod mechanisms;
 pub mod noise;
 pub mod profile;

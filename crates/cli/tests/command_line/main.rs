@@ -2,6 +2,7 @@
 #![allow(clippy::unwrap_used, clippy::panic)]
 
 mod calibrate;
+mod choose;
 mod help;
 mod never_panics;
 mod noise;

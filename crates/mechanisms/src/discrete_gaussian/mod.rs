@@ -39,8 +39,13 @@ use tails::{first_moment, relative_tail, weight};
 /// it has valleys where the loss of some integer is exactly `epsilon`. At `sigma = 1/sqrt(2 epsilon)` and `D = 1`,
 /// for example, the answer 0 loses just `epsilon`, and what is left is `delta = P[N = 1] + ...`, about `e^-epsilon`,
 /// where the continuous Gaussian has a `delta` of nearly 1/2; a little more noise is then less private. The least
-/// `sigma` is looked for in every valley, from below, and then found to a relative `1e-14`: proved there, and not
-/// proved at the number tried next below.
+/// `sigma` is looked for in every valley, from below, and then found to a relative `1e-14`.
+///
+/// What is proved: the budget is kept at the `sigma` that is returned, and `delta` is above it, or not proved to be within
+/// it, at the number tried next below and at every bottom of a valley below. What is not: that no `sigma` between these
+/// keeps the budget. That rests on the shape of the profile between two bottoms (it rises, or falls, or first rises and
+/// then falls) and, below an `epsilon/D` of 1/2, on its falling throughout, for which `VALLEYS_FROM` in the source has an
+/// argument and not a proof; a test looks for a counterexample on fine grids. An error in it would cost noise, never privacy.
 ///
 /// # References
 /// Canonne, Kamath, Steinke, *The discrete Gaussian for differential privacy*, 2020, Theorem 7.

@@ -12,7 +12,7 @@
 //! subdivision reaches that scale in a few halvings, in a neighbourhood of the place only; a uniform grid does not reach it, and is wrong by its square (`10^-3` at order 4).
 //!
 //! # Convergence
-//! With two coordinates 50 to 250 boxes give `1e-12` for orders up to 6; where `u_1^p` is below the rounding of epsilon the bounds stay wide. With three the place is a curve, the number of boxes is that of its length over `u_1^p`, and where the sensitivities are similar the boxes are used up before.
+//! With two coordinates 50 to 250 boxes give `1e-12` for orders up to 6; where `u_1^p` is below the rounding of epsilon the bounds stay wide. With three the place is a curve, the number of boxes is that of its length over `u_1^p`, and where the sensitivities are similar the boxes are used up before; see [`super::three`].
 
 use super::cell_moments::{choose, expansion, piece_moments};
 use super::inner_product::inner_product;

@@ -81,6 +81,13 @@ impl Method {
             let most = pure_epsilon(order, sensitivities, scale).upper();
             return Bounds::new(alone, most_for_pure(most, epsilon).max(alone));
         }
+        if order.get() == 2.0 && self == Method::Exact {
+            return diagonal(sensitivities)
+                .map(|sensitivity| shift(sensitivity).delta(epsilon))
+                .into_iter()
+                .reduce(Bounds::hull)
+                .unwrap_or(Bounds::new(0.0, 1.0));
+        }
         let losses = if self == Method::Exact { Losses::Both } else { Losses::Magnitudes };
         several::delta(order, sensitivities, scale, epsilon, losses, enough)
     }
@@ -110,8 +117,16 @@ impl Method {
         let search = |range: Range| {
             least_at_most(|scale| self.delta_until(order, sensitivities, scale, epsilon, &enough), delta, range)
         };
+        if sensitivities.len() == 3
+            && order.get() >= several::SMOOTH_FROM
+            && !(order.get() == 2.0 && self == Method::Exact)
+            && let Some(scale) = self.polished(order, sensitivities, epsilon, delta, bracket)
+        {
+            return Ok(scale);
+        }
         let found = match sensitivities.len() {
             1 => search(bracket),
+            _ if order.get() == 2.0 && self == Method::Exact => search(bracket),
             2 => search(bracket.to_within(TWO_COORDINATES)),
             _ => search(bracket.to_within(FIRST_SEARCH)).map(|scale| {
                 // The bounds near the root say how far it is worth to go.
@@ -123,6 +138,65 @@ impl Method {
         };
         found.map_err(|error| MechanismError::not_certified("generalized Gaussian noise", &error))
     }
+}
+
+impl Method {
+    /// The least scale for three sensitivities, whose bounds are sharp and slow: a search by sketches of delta, and a few steps by its bounds. Nothing where these do not find it.
+    fn polished(self, order: Order, sensitivities: &[f64], epsilon: f64, delta: f64, bracket: Range) -> Option<f64> {
+        let losses = if self == Method::Exact { Losses::Both } else { Losses::Magnitudes };
+        let excess = |scale: f64| Some((several::sketch(order, sensitivities, scale, epsilon, losses)? / delta).ln());
+        // Steps in the logarithm of the scale, with the slope of the last two.
+        let enough = |bounds: Bounds| bounds.width() <= 0.3 * (bounds.estimate() - delta).abs();
+        let wide = |scale| self.delta_until(order, sensitivities, scale, epsilon, &enough);
+        let mut scale = least_at_most(wide, delta, bracket.to_within(COARSE_SEARCH)).ok()?;
+        let mut value = excess(scale)?;
+        let mut last = scale * (1.0 - COARSE_SEARCH);
+        let mut slope = (value - excess(last)?) / (scale / last).ln();
+        for _ in 0..8 {
+            last = scale;
+            scale *= (-value / slope).exp();
+            let moved = (scale / last).ln();
+            if moved.is_nan() || moved.abs() > 2.0 * COARSE_SEARCH || slope >= 0.0 {
+                return None;
+            }
+            if moved.abs() < 1e-9 {
+                break;
+            }
+            let next = excess(scale)?;
+            slope = if moved.abs() > 1e-6 { (next - value) / moved } else { slope };
+            value = next;
+        }
+        // The sketch is wrong by little, which the bounds correct; the aim is a little below the budget.
+        for _ in 0..6 {
+            let bounds = self.delta(order, sensitivities, scale, epsilon);
+            let over = (bounds.upper() / delta).ln();
+            if bounds.upper() <= delta && over >= -3.0 * AIM {
+                return Some(scale);
+            }
+            if over.is_nan() || over.abs() > 1e-3 {
+                return None;
+            }
+            scale *= (-(over + AIM) / slope).exp();
+        }
+        None
+    }
+}
+
+/// The relative distance to the least scale at which the search by wide bounds for three coordinates ends.
+const COARSE_SEARCH: f64 = 0.02;
+
+/// How far below the budget the search by sharp bounds aims.
+const AIM: f64 = 3e-13;
+
+/// Two numbers around the length of the box's diagonal. At order 2 the density depends on the length of the noise alone, so that a move along the diagonal is the move of one coordinate.
+fn diagonal(sensitivities: &[f64]) -> [f64; 2] {
+    let largest = sensitivities[0];
+    let squares = sensitivities.iter().fold(Wide::ZERO, |sum, &d| {
+        let share = Wide::exact(d) / Wide::exact(largest);
+        sum + share * share
+    });
+    let length = (squares.sqrt() * Wide::exact(largest)).bounds();
+    [length.lower(), length.upper()]
 }
 
 /// `b = D / ((x^p + epsilon)^(1/p) - x)` with `Q(1/p, x^p) = delta`: Corollary 9 with the lost power restored (erratum L2).

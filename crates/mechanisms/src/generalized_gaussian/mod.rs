@@ -4,13 +4,18 @@ mod adaptive;
 mod calibration;
 mod cell_moments;
 mod error;
+mod expansions;
 mod inner_product;
+mod moved_series;
+mod noise_tree;
 mod order;
 mod outer;
+mod pair;
 mod release;
 mod several;
 mod shift;
 mod taylor;
+mod three;
 
 pub use calibration::Method;
 pub use order::Order;
@@ -19,6 +24,7 @@ pub(crate) use calibration::most_for_pure;
 pub(crate) use error::usefulness;
 pub(crate) use release::{AddNoise, lattice_for};
 pub(crate) use shift::Shift;
+pub(crate) use taylor::loss_coefficients;
 
 use crate::{
     Certificate, Delta, Distance, Epsilon, Errors, Guarantee, Mechanism, MechanismError, Notion, Releaser, Scale,
@@ -49,8 +55,8 @@ use reticent_numerics::Bounds;
 /// `delta = 0.01` and order 2 the scale is more than twice as large), and does not survive post-processing.
 ///
 /// # Numerics
-/// One sensitivity: profiles to a few units in the last place. Two: to a relative `1e-12` at orders up to 6. More: the losses of the coordinates are added up by a
-/// certified convolution, whose width the certificate shows; the scale is safe whatever the width. The value is rounded to a lattice of `2^-43` of the noise or finer before noise is
+/// One sensitivity, and any number of them at order 2 in the approximate notion: profiles to a few units in the last place. Two: to a relative `1e-12` at orders up to 6. Three: the same at whole orders from 2 on
+/// (`1e-11` at order 6 where they are similar). More: the losses of the coordinates are added up by a certified convolution, whose width the certificate shows; the scale is safe whatever the width. The value is rounded to a lattice of `2^-43` of the noise or finer before noise is
 /// added, and the sensitivities are those on the lattice.
 ///
 /// # References
@@ -264,8 +270,8 @@ impl Mechanism for GeneralizedGaussian {
         self.certificate
     }
 
-    /// To a few units in the last place for one sensitivity, and to a relative `1e-12` for two at orders up to 6. For more, to that at order 2 and where one sensitivity dominates, `1e-9` to `1e-3` where
-    /// they are similar and the order is another; and for orders of at most 1 between the profile of the largest coordinate alone and that of any mechanism with the same pure epsilon.
+    /// To a few units in the last place for one sensitivity or order 2, and to a relative `1e-12` for two and three at whole orders up to 6 (`1e-11` for three similar ones at order 6). For more, to that where one sensitivity dominates,
+    /// and `1e-9` to `1e-2` where they are similar; and for orders of at most 1 between the profile of the largest coordinate alone and that of any mechanism with the same pure epsilon.
     fn delta(&self, epsilon: f64) -> Result<Bounds, MechanismError> {
         let epsilon = Epsilon::new(epsilon)?.get();
         Ok(Method::Exact.delta(self.order, &self.sensitivities, self.scale, epsilon))

@@ -9,19 +9,23 @@
 //! # Method
 //! Two coordinates: adaptive cubature over the noise of the second ([`Cubature`]); should that fail, as for more.
 //!
+//! Three at orders from 2 on: where a coarse grid does not do, an integral over the noise of the third of the Taylor series of the other two ([`Three`]).
+//!
 //! More: the distribution of `L_2 + ... + L_r` is kept as moments on the cells of a grid ([`CellMoments`]), and `phi` as its Taylor coefficients at the centre of each cell and over all of it. The sum over the cells of
 //! `sum_{k<m} phi_k E[(L - c)^k] + phi_m E[(L - c)^m]` encloses the expectation. What lies beyond the grid is bounded by its mass, which is chosen `10^-13` of the result. The grid is refined until the bounds are narrow, or the
 //! finest grid is reached; three coordinates then continue with a cubature.
 //!
 //! # Direction of error
-//! Outward. Two coordinates are known to a relative `1e-12` at orders up to 6. With more, that is so where the first coordinate dominates, or the order is 2. Where the others are likely to take all of epsilon by
-//! themselves (similar sensitivities, high orders, a large delta), `phi` varies within a loss of about `u^p`, and for Proposition 8 has a kink, which neither method resolves in several dimensions: `1e-9` to `1e-3`.
+//! Outward. Two coordinates are known to a relative `1e-12` at orders up to 6, and three at whole orders from 2 to 5 (`1e-11` at order 6 where the sensitivities are similar). With more than three, or three at an order below 2, that is so
+//! where the first coordinate dominates. Where the others are likely to take all of epsilon by themselves (similar sensitivities, high orders, a large delta), `phi` varies within a loss of about `u^p`, and for Proposition 8 has a kink,
+//! which a grid does not resolve: `1e-9` to `1e-2`. The approximate notion at order 2 has a formula for any number, see [`super::calibration`].
 
 use super::adaptive::Cubature;
 use super::cell_moments::{CellMoments, MOMENTS, expansion};
 use super::order::Order;
 use super::outer::{Node, Outer, Tail};
 use super::shift::Shift;
+use super::three::{self, Three};
 use crate::sharp::sharp;
 use reticent_numerics::incomplete_gamma_inverse::gamma_q_inverse;
 use reticent_numerics::rounding::{add_up, mul_up};
@@ -29,6 +33,9 @@ use reticent_numerics::{Bounds, sum_bounds};
 
 /// More coordinates than this are refused: the grid would grow too long.
 pub(super) const MOST_COORDINATES: usize = 12;
+
+/// The least order at which three coordinates are sharp.
+pub(super) const SMOOTH_FROM: f64 = 2.0;
 
 /// The relative width at which nothing is refined further.
 const NARROW: f64 = 5e-13;
@@ -39,8 +46,13 @@ const ACCEPTABLE: f64 = 1e-4;
 /// The most pieces of a cubature over the noise of one and of two coordinates.
 const MOST_PIECES: [usize; 2] = [2000, 4000];
 
-/// The numbers of cells that the second coordinate gets.
-const GRIDS: [f64; 5] = [32.0, 64.0, 128.0, 256.0, 512.0];
+/// The relative width at which the other methods are not worth their time.
+const SHARP: f64 = 1e-9;
+
+/// The numbers of cells that the second coordinate gets, before and after three coordinates are treated by their own method.
+const FIRST_GRIDS: [f64; 2] = [32.0, 64.0];
+
+const LAST_GRIDS: [f64; 3] = [128.0, 256.0, 512.0];
 
 /// Which losses are added up.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -94,14 +106,51 @@ pub(crate) fn delta(
             return best;
         }
     }
-    for cells in GRIDS {
+    let grid = |cells: f64, best: Bounds| {
         let finer = on_grid(&first, &others, epsilon, losses, reach, outside, cells, alone);
-        best = best.intersect(finer.unwrap_or(best));
+        best.intersect(finer.unwrap_or(best))
+    };
+    for cells in FIRST_GRIDS {
+        best = grid(cells, best);
+        if enough(best) {
+            return best;
+        }
+    }
+    if let Some(shifts) = three_smooth(&first, &others) {
+        let outside = mul_up(outside, 3.0);
+        let three = Three { shifts: &shifts, losses, epsilon, reach, outside, fineness: three::FINE, known: best };
+        best = three.integrate(&enough);
+        if best.relative_width() <= SHARP || enough(best) {
+            return best;
+        }
+    }
+    for cells in LAST_GRIDS {
+        best = grid(cells, best);
         if enough(best) {
             return best;
         }
     }
     if others.len() > 1 && best.relative_width() > ACCEPTABLE { cubature(best) } else { best }
+}
+
+/// A sketch of the delta of three coordinates, which proves nothing: see [`three`].
+pub(crate) fn sketch(order: Order, sensitivities: &[f64], scale: f64, epsilon: f64, losses: Losses) -> Option<f64> {
+    let shift = |sensitivity: f64| Shift { order, sensitivity, scale };
+    let others: Vec<Shift> = sensitivities[1..].iter().map(|&d| shift(d)).collect();
+    let shifts = three_smooth(&shift(sensitivities[0]), &others)?;
+    let reach = order.root_above(36.0);
+    let known = Bounds::new(0.0, 1.0);
+    let three = Three { shifts: &shifts, losses, epsilon, reach, outside: 0.0, fineness: three::ROUGHLY, known };
+    let value = three.integrate(&|_| true).estimate();
+    (value > 0.0 && value < 1.0).then_some(value)
+}
+
+/// Three coordinates whose order is 2 or more: below, the density has a cusp at zero that Taylor series do not get past.
+fn three_smooth(first: &Shift, others: &[Shift]) -> Option<[Shift; 3]> {
+    match *others {
+        [second, third] if first.order.get() >= SMOOTH_FROM => Some([*first, second, third]),
+        _ => None,
+    }
 }
 
 #[expect(clippy::too_many_arguments, reason = "one private step of `delta`, which names them all")]

@@ -50,7 +50,7 @@ fn count(k: usize) -> Bounds {
 }
 
 /// `e^-s` at zero, times a factor.
-fn falling_exponential(factor: Bounds, length: usize) -> Vec<Bounds> {
+pub(super) fn falling_exponential(factor: Bounds, length: usize) -> Vec<Bounds> {
     let mut terms = vec![factor; length];
     for k in 1..length {
         terms[k] = -terms[k - 1] / count(k);
@@ -124,7 +124,7 @@ pub(super) fn density_coefficients(order: Order, x: Bounds, last: usize) -> Vec<
 }
 
 /// The coefficients of the loss `L(x) = |x + u|^p - |x|^p` on `X`, up to `last`.
-pub(super) fn loss_coefficients(shift: &Shift, x: Bounds, last: usize) -> Vec<Bounds> {
+pub(crate) fn loss_coefficients(shift: &Shift, x: Bounds, last: usize) -> Vec<Bounds> {
     let u = shift.ratio(&Bounds::ONE);
     let order = shift.order;
     let even = is_even(order);

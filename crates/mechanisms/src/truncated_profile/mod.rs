@@ -20,9 +20,10 @@
 //! where nothing exceeds `epsilon` it is zero. On a piece of locations every factor is enclosed by its values at the ends: `A_s` falls with `s` and `x`, `f_s(0)` falls with
 //! `s`, `f_s(r)` increases, and `Z(s)` is concave and symmetric. A piece on which `g'` has one sign has its maximum at an end; on others, from slopes between
 //! `-a` and `b` and the values at the ends, `g <= (b g_2 + a g_1 + a b h) / (a + b)` for a width `h`. The most promising piece is split first; the slopes are narrowed by a second form and by the curvature, see
-//! [`slope`]. Far from both bounds
+//! [`slope`], and by Taylor series, see [`series`]. Far from both bounds
 //! all densities at the bounds vanish, and the pieces are flat at once. The largest is at neither end in general.
 
+mod series;
 mod slope;
 mod tails;
 
@@ -291,6 +292,11 @@ impl<'a> Search<'a> {
         {
             slope = narrowed(slope.intersect(near_top.slope), near_top.curvature);
         }
+        if !has_sign(slope)
+            && let Some(series) = self.slope_by_series(from, to, width)
+        {
+            slope = slope.intersect(series);
+        }
         if has_sign(slope) {
             return None;
         }
@@ -309,6 +315,11 @@ fn most_between(first: f64, last: f64, slope: Bounds, width: Bounds) -> f64 {
     let share = rise / (rise + fall);
     let most = (first + (last - first) * share + fall * share * width).upper();
     if most.is_nan() { f64::INFINITY } else { most }
+}
+
+/// The mirror of [`most_between`].
+fn least_between(first: f64, last: f64, slope: Bounds, width: Bounds) -> f64 {
+    -most_between(-first, -last, -slope, width)
 }
 
 #[cfg(test)]
@@ -365,6 +376,14 @@ mod tests {
                 if exact.curvature.is_finite() {
                     let curvature = exact.curvature.estimate();
                     assert!((curvature - second).abs() < 1e-2 * size, "{i} {:?} {second}", exact.curvature);
+                }
+                if let Some(slope) = search.slope_by_series(&before, &after, Bounds::exact(2.0 * width)) {
+                    assert!(slope.lower() <= first && first <= slope.upper(), "{i} {slope:?} {first}");
+                    assert!(
+                        slope.width() <= 1.01 * piece.slope.width() + 1e-9 * size,
+                        "{i} {slope:?} {:?}",
+                        piece.slope
+                    );
                 }
                 let near_top = search.slope_near_top(&before, &after, Bounds::exact(2.0 * width));
                 if let Some(Slope { slope, curvature }) = near_top {

@@ -8,7 +8,7 @@
 //! [`Search::slope_near_top`] it is measured from the top, and all small differences are written as such: sharp where little is lost beyond epsilon, and where the range is narrow
 //! for the noise or the move small, so that `g` is nearly flat. With the curvature, a slope is known to the second order of the width.
 
-use super::{End, FAR, Place, Search, most_between};
+use super::{End, FAR, Place, Search, least_between, most_between};
 use reticent_numerics::{Bounds, Enclosure, Wide};
 
 /// What is known about `g` on a piece.
@@ -21,14 +21,10 @@ pub(super) struct Slope {
 impl Search<'_> {
     /// `g'` and `g''` on a piece.
     pub(super) fn slope(&self, from: &End, to: &End) -> Slope {
-        let [mass_s, mass_t] = [
-            self.masses(&from.place.s, &to.place.s, from.place.mass_s, to.place.mass_s),
-            self.masses(&from.place.t, &to.place.t, from.place.mass_t, to.place.mass_t),
-        ];
-        let level = Bounds::exact(self.epsilon) - (mass_s / mass_t).ln();
-        let (least, most) = (-to.place.s.bounds().upper(), from.place.above_s.bounds().upper());
-        let low = self.crossing(Wide::exact(level.lower()), least, most).0;
-        let high = self.crossing(Wide::exact(level.upper()), least, most).1;
+        let mass_t = self.masses(&from.place.t, &to.place.t, from.place.mass_t, to.place.mass_t);
+        let most = from.place.above_s.bounds().upper();
+        let cut = self.cuts(from, to);
+        let (low, high) = (cut.lower(), cut.upper());
         let share = |end: &End, which: usize, cut: f64| {
             let (x, weight, mass) = match which {
                 0 => (Wide::exact(cut), self.epsilon, end.place.mass_s),
@@ -53,7 +49,6 @@ impl Search<'_> {
         if !always_above {
             return Slope { slope: slope.hull(Bounds::ZERO), curvature: Bounds::WHOLE_LINE };
         }
-        let cut = Bounds::new(low, high);
         let density = (self.tails.density(&(Wide::from_bounds(cut) - self.shift), 0.0).bounds()) / mass_t;
         let rate = self.loss_rate(cut);
         let furthest = self.shift.bounds().upper() + self.never;
@@ -79,6 +74,21 @@ impl Search<'_> {
         Slope { slope, curvature }
     }
 
+    /// The cuts `x` of all locations on a piece. What `q` must reach, `epsilon - ln(Z(s)/Z(t))`, is known at the ends, and so is its slope `n_t - n_s` on the piece.
+    pub(super) fn cuts(&self, from: &End, to: &End) -> Bounds {
+        let width = Bounds::exact(to.share - from.share) * self.free;
+        let at = |end: &End| (Wide::exact(self.epsilon) - (end.place.mass_s / end.place.mass_t).ln()).bounds();
+        let rate = -self.net_difference(from, to, self.net_changes(from, to).0);
+        let level = Bounds::new(
+            least_between(at(from).lower(), at(to).lower(), rate, width),
+            most_between(at(from).upper(), at(to).upper(), rate, width),
+        );
+        let (least, most) = (-to.place.s.bounds().upper(), from.place.above_s.bounds().upper());
+        let low = self.crossing(Wide::exact(level.lower()), least, most).0;
+        let high = self.crossing(Wide::exact(level.upper()), least, most).1;
+        Bounds::new(low, high)
+    }
+
     /// `g'` on a piece where the loss hardly exceeds epsilon, so that little more than the top of the range violates it.
     ///
     /// There `g'` is a small difference of large terms, which the gap `c = L(r) - epsilon` tells better: as `f_t(r) = e^(epsilon + c) f_s(r)` and
@@ -95,14 +105,14 @@ impl Search<'_> {
         let net_t = top(1) - bottom(1);
         let (net_change, net_second) = self.net_changes(from, to);
         let shift = self.shift.bounds();
-        let net = (net_t - (top_s - bottom(0))).intersect(-(shift * net_change));
+        let net = self.net_difference(from, to, net_change);
         let heights = Bounds::new(to.place.above_s.bounds().lower(), from.place.above_s.bounds().upper());
         if heights.upper() >= FAR || heights.upper() >= self.shift.bounds().upper() + self.never {
             return None;
         }
         let rate = net - self.loss_rate_beyond_shift(from, to);
         let most_gap = most_between(from.gap.upper(), to.gap.upper(), rate, width);
-        let least_gap = -most_between(-from.gap.lower(), -to.gap.lower(), -rate, width);
+        let least_gap = least_between(from.gap.lower(), to.gap.lower(), rate, width);
         if most_gap <= 0.0 {
             return Some(Slope { slope: Bounds::ZERO, curvature: Bounds::ZERO });
         }
@@ -159,6 +169,21 @@ impl Search<'_> {
             - top(0) * (height_force - net_s) * gap.exp_m1()
             - top(0) * gap.exp() * rate;
         Some(Slope { slope, curvature })
+    }
+
+    /// `(f_t(r) - f_t(0)) - (f_s(r) - f_s(0))` on a piece, from its terms or from their change over the move.
+    fn net_difference(&self, from: &End, to: &End, net_change: Bounds) -> Bounds {
+        let top = |which: usize| Bounds::new(from.at_top[which].lower(), to.at_top[which].upper());
+        let bottom = |which: usize| Bounds::new(to.at_bottom[which].lower(), from.at_bottom[which].upper());
+        let of_s = top(0) * (-Bounds::exact(self.epsilon)).exp() - bottom(0);
+        (top(1) - bottom(1) - of_s).intersect(-(self.shift.bounds() * net_change))
+    }
+
+    /// A lower bound on the gap on a piece.
+    pub(super) fn least_gap(&self, from: &End, to: &End, width: Bounds) -> f64 {
+        let net = self.net_difference(from, to, self.net_changes(from, to).0);
+        let rate = net - self.loss_rate_beyond_shift(from, to);
+        least_between(from.gap.lower(), to.gap.lower(), rate, width)
     }
 
     /// The first two derivatives of `n(s) = f_s(0) - f_s(r)`, from the first `s` to the last `t`.

@@ -22,6 +22,11 @@ impl<E: Enclosure> Tails<E> {
         Tails { order, gamma: RegularizedGamma::new(inverse), mass }
     }
 
+    /// `2 Gamma(1 + 1/p)`.
+    pub(super) fn noise_mass(&self) -> E {
+        self.mass.clone()
+    }
+
     fn nothing(like: &E) -> E {
         like.between(0.0, f64::from_bits(1))
     }

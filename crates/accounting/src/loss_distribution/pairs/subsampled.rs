@@ -58,7 +58,7 @@ impl SubsampledPair {
             let (p, q) = (Bounds::exact(test.p), Bounds::exact(test.q));
             Test { p: (q + rate * (p - q)).lower().clamp(0.0, 1.0), q: test.q }
         };
-        let delta = rate * self.delta_between(base.delta, base_loss);
+        let delta = rate * self.base_delta(base, base_loss, Bounds::ONE + odds);
         Point { delta: Point::delta(loss, delta), test: base.test.map(mixed) }
     }
 
@@ -79,15 +79,18 @@ impl SubsampledPair {
             let (p, q) = (Bounds::exact(test.p), Bounds::exact(test.q));
             Test { p: test.p, q: at_most_one((p + rate * (q - p)).upper()) }
         };
-        let delta = rest * self.delta_between(base.delta, base_loss);
+        let delta = rest * self.base_delta(base, base_loss, x.exp() * rate / rest);
         Point { delta: Point::delta(loss, delta), test: base.test.map(mixed) }
     }
 
-    /// The base's `delta` at a loss of which bounds are known, from that at the lower one: `delta` falls with the loss, by at most the change of `e^x`
-    /// times `Q[L > x] <= e^-x`, that is by at most `e^(width) - 1`.
-    fn delta_between(&self, at_lower: Bounds, loss: Bounds) -> Bounds {
-        let fall = (Bounds::exact(loss.upper()) - Bounds::exact(loss.lower())).exp_m1().upper();
-        probability(Bounds::new((at_lower - Bounds::exact(fall.max(0.0))).lower(), at_lower.upper()))
+    /// The base's `delta` at a loss `y` of which bounds are known, as is `e^y`, from the point at the lower one. `delta` falls with the loss. From below it is at least `p - e^y q` for any test.
+    fn base_delta(&self, at_lower: Point, loss: Bounds, exp_loss: Bounds) -> Bounds {
+        let lower = match at_lower.test {
+            Some(test) => (Bounds::exact(test.p) - exp_loss * Bounds::exact(test.q)).lower(),
+            None => self.base.at(loss.upper()).delta.lower(),
+        };
+        let upper = at_lower.delta.upper();
+        probability(Bounds::new(lower.min(upper), upper))
     }
 }
 
