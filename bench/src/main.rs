@@ -1,7 +1,9 @@
 //! Speed, measured in one run against what people use otherwise.
 //!
 //! `cargo run --release -p bench -- noise [--format json]`
+//! `cargo run --release -p bench -- account [--format json]`
 
+mod account;
 mod noise;
 mod timing;
 
@@ -23,6 +25,12 @@ enum What {
         #[arg(long, value_enum, default_value_t = Format::Table)]
         format: Format,
     },
+    /// Milliseconds per question to the default accountant, and the width of its brackets.
+    Account {
+        /// How the figures are printed.
+        #[arg(long, value_enum, default_value_t = Format::Table)]
+        format: Format,
+    },
 }
 
 #[derive(Clone, Copy, ValueEnum)]
@@ -35,13 +43,18 @@ enum Format {
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
     match Arguments::parse().what {
-        What::Noise { format } => {
-            let report = noise::measure()?;
-            match format {
-                Format::Table => print!("{report}"),
-                Format::Json => println!("{}", serde_json::to_string_pretty(&report)?),
-            }
-        }
+        What::Noise { format } => print(&noise::measure()?, format),
+        What::Account { format } => print(&account::measure()?, format),
+    }
+}
+
+fn print(
+    report: &(impl std::fmt::Display + serde::Serialize),
+    format: Format,
+) -> Result<(), Box<dyn std::error::Error>> {
+    match format {
+        Format::Table => print!("{report}"),
+        Format::Json => println!("{}", serde_json::to_string_pretty(report)?),
     }
     Ok(())
 }

@@ -165,15 +165,18 @@ impl Walk {
 
 /// Whether a corner is proved to lie on or below the line from one test to the next, or no higher than the second if it is right of both.
 ///
-/// With `A = q_right - q_left` and `B = p_right - p_left` the statement is `(p - p_left) A <= min(q - q_left, A) B`. Every difference and product is rounded
-/// once, which the margin makes up for; `2^-80` of the corner's own coordinates makes up for the sums.
+/// With `A = q_right - q_left` and `B = p_right - p_left > 0` the statement is `(p - p_left) / B <= min((q - q_left) / A, 1)`; of quotients, because products of two small
+/// probabilities underflow, and zero is no more than zero. Every difference and quotient is rounded once, which the margin makes up for; `2^-80` of the corner's own
+/// coordinates makes up for the sums, and `TINY` for quotients below the normal range. Where `A` is zero the second test alone is compared with.
 fn is_below(corner: Corner, left: Test, right: Test) -> bool {
     const SUMS: f64 = 1.0 / (1u128 << 80) as f64;
+    const TINY: f64 = 1e-290;
     let rise = -difference(left.p, corner.p) + SUMS * corner.p.0;
     let run = -difference(left.q, corner.q) - SUMS * corner.q.0;
     let (across, up) = (right.q - left.q, right.p - left.p);
     let margin = 1.0 + 16.0 * f64::EPSILON;
-    run >= 0.0 && (rise <= 0.0 || rise * across * margin <= run.min(across) * up)
+    // A quotient by zero is infinite or no number, and `min` takes the other operand for either.
+    run >= 0.0 && (rise <= 0.0 || (up > 0.0 && rise / up * margin + TINY <= (run / across).min(1.0)))
 }
 
 /// `e^(-j h)`, rounded down: how far a side runs for its height.
@@ -194,4 +197,75 @@ fn add(a: (f64, f64), b: f64) -> (f64, f64) {
     let low = a.1 + error;
     let high = sum + low;
     (high, low - (high - sum))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::grid::Cuts;
+    use super::super::pair::Pair;
+    use super::super::pairs::{examples, uniform};
+    use super::*;
+    use reticent_numerics::{Bounds, Enclosure, sum_bounds};
+
+    /// `delta` of masses on a grid.
+    fn delta_of(masses: &Masses, step: f64, x: f64) -> Bounds {
+        let term = |(i, &mass): (usize, &f64)| {
+            let loss = Bounds::exact((masses.first + i as i64) as f64) * Bounds::exact(step);
+            let gain = -(Bounds::exact(x) - loss).exp_m1();
+            Bounds::exact(mass) * Bounds::new(gain.lower().max(0.0), gain.upper().max(0.0))
+        };
+        sum_bounds(masses.masses.iter().enumerate().map(term)) + Bounds::exact(masses.infinite)
+    }
+
+    /// At how many of a number of losses `delta` is proved to be above that of the pair.
+    fn violations(masses: &Masses, pair: &dyn Pair, step: f64) -> usize {
+        let mut state = 7;
+        let reach = 1.2 * step * masses.masses.len() as f64;
+        let losses = (0..150).map(|_| reach * (2.0 * uniform(&mut state) - 1.0));
+        losses.filter(|&x| delta_of(masses, step, x).lower() > pair.at(x).delta.upper()).count()
+    }
+
+    const CUTS: Cuts = Cuts { right: 1e-12, left: 1e-14, tilt: 5.0 };
+
+    #[test]
+    fn delta_is_nowhere_above() {
+        for (pair, step) in examples() {
+            let sampled = Sampled::new(&*pair, step, CUTS).expect("few points");
+            let masses = contracted(&sampled);
+            assert_eq!(violations(&masses, &*pair, step), 0, "{pair:?}");
+            let total: f64 = masses.masses.iter().sum::<f64>() + masses.infinite;
+            assert!((total - 1.0).abs() < 1e-12, "{pair:?} {total}");
+            assert!(masses.masses.iter().all(|&mass| mass >= 0.0));
+            // The same masses one step up are rejected.
+            let wrong = Masses { first: masses.first + 1, ..masses };
+            assert!(violations(&wrong, &*pair, step) > 0, "{pair:?}");
+        }
+    }
+
+    /// Outcomes between grid points lose the step itself; where no single outcome counts, the square.
+    #[test]
+    fn delta_is_below_by_the_square_of_the_step() {
+        let smooth: Vec<_> = examples().into_iter().filter(|(pair, _)| pair.atoms().is_empty()).collect();
+        assert_eq!(smooth.len(), 3);
+        for (pair, step) in smooth {
+            let masses = contracted(&Sampled::new(&*pair, step, CUTS).expect("few points"));
+            for x in [-0.1, 0.0, 0.013, 0.1] {
+                let apart = pair.at(x).delta.estimate() - delta_of(&masses, step, x).estimate();
+                assert!(apart < step * step, "{pair:?} at {x}: {apart:e}");
+            }
+        }
+    }
+
+    /// Products of two of these probabilities are zero in `f64`.
+    #[test]
+    fn tiny_probabilities_are_told_apart() {
+        let (left, right) = (Test { p: 1e-200, q: 1e-240 }, Test { p: 3e-200, q: 3e-240 });
+        let corner = |p: f64, q: f64| Corner { p: (p, 0.0), q: (q, 0.0) };
+        assert!(is_below(corner(1.9e-200, 2e-240), left, right));
+        assert!(!is_below(corner(2.1e-200, 2e-240), left, right));
+        // Nothing runs between these two, so the second alone counts.
+        let upright = Test { q: left.q, ..right };
+        assert!(is_below(corner(2.9e-200, 1.1e-240), left, upright));
+        assert!(!is_below(corner(3.1e-200, 1.1e-240), left, upright));
+    }
 }

@@ -126,6 +126,9 @@ impl Curve {
         let (outside_left, outside_right) = tails.outside(frame);
         let outside_left = if least >= i128::from(frame.first) { 0.0 } else { outside_left };
         let outside_right = if greatest <= i128::from(frame.last()) { 0.0 } else { outside_right };
+        if !(outside_left + outside_right).is_finite() {
+            return Err(failed("the mass outside the frame is not bounded"));
+        }
         let mut curve = Curve { frame, side, values: Vec::new(), log_scale, infinite: infinite(terms, side) };
         let rounding = (8.0 + frame.tilt * frame.step) * f64::EPSILON * (frame.size as f64 + 16.0);
         let (shift, factor, extra) = match side {
@@ -295,25 +298,30 @@ impl LogTails {
 
 /// The probability that some loss is infinite.
 ///
-/// From above it is at most the sum of all. From below, with finite masses `F_i` and infinite ones `v_i`, it is
-/// `prod (F_i + v_i)^(k_i) - prod F_i^(k_i)`, which grows with every `F_i`.
+/// From above: the masses are at least those of a distribution with the same mass `v_i` at infinity, so that it is `1 - prod (1 - v_i)^(k_i)`. From below, with finite
+/// masses `F_i`, it is `prod (F_i + v_i)^(k_i) - prod F_i^(k_i) = prod F_i^(k_i) (exp(sum k_i ln(1 + v_i / F_i)) - 1)`, which grows with every `F_i`.
 fn infinite(terms: &[(Masses, u64)], side: Side) -> f64 {
     if side == Side::Upper {
-        let sum = terms.iter().fold(Bounds::ZERO, |sum, (masses, times)| {
-            sum + Bounds::exact(masses.infinite) * Bounds::exact(*times as f64)
-        });
-        return sum.upper();
+        return some_infinite(terms.iter().map(|(masses, times)| (Bounds::exact(masses.infinite), *times))).upper();
     }
     if terms.iter().all(|(masses, _)| masses.infinite == 0.0) {
         return 0.0;
     }
-    let (mut all, mut finite) = (Bounds::ZERO, Bounds::ZERO);
+    let (mut excess, mut finite) = (Bounds::ZERO, Bounds::ZERO);
     for (masses, times) in terms {
         let sum: f64 = masses.masses.iter().sum();
         let sum = Bounds::exact(sum * (1.0 - f64::EPSILON * (masses.masses.len() as f64 + 2.0)));
         let times = Bounds::exact(*times as f64);
-        all = all + times * (sum + Bounds::exact(masses.infinite)).ln();
+        excess = excess + times * (Bounds::exact(masses.infinite) / sum).ln_1p();
         finite = finite + times * sum.ln();
     }
-    (all.exp() - finite.exp()).lower().max(0.0)
+    (finite.exp() * excess.exp_m1()).lower().max(0.0)
+}
+
+/// `1 - prod (1 - v_i)^(k_i)`: the probability that one of several things happens, `k_i` of them with the probability `v_i`.
+pub(super) fn some_infinite(terms: impl Iterator<Item = (Bounds, u64)>) -> Bounds {
+    let log_none = terms.fold(Bounds::ZERO, |sum, (infinite, times)| {
+        if infinite.upper() == 0.0 { sum } else { sum + (-infinite).ln_1p() * Bounds::exact(times as f64) }
+    });
+    (-log_none.exp_m1()).clamp(0.0, 1.0)
 }

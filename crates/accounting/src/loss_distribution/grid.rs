@@ -80,9 +80,13 @@ impl Sampled {
             if index == last {
                 break;
             }
-            let left = point.test.map_or(point.delta.upper(), |test| test.p) * (cuts.tilt * x).exp();
-            // The cell's square times what is left is at most a hundredth of the square of the step.
-            let stride = (0.1 / left.sqrt()).clamp(1.0, 4096.0) as i64;
+            // The cell's square times what is left, weighed as at the cell's end, is at most a hundredth of the square of the step.
+            let left = point.test.map_or(point.delta.upper(), |test| test.p);
+            let is_negligible = |stride: i64| {
+                let end = x + stride as f64 * step;
+                (stride * stride) as f64 * left * (cuts.tilt * end).exp() <= 0.01
+            };
+            let stride = (1..=12).rev().map(|power| 1 << power).find(|&stride| is_negligible(stride)).unwrap_or(1);
             if stride == 1 {
                 sampled.push(2 * index + 1, pair.at(loss(2 * index + 1)));
             }
@@ -217,4 +221,71 @@ fn edge(holds: impl Fn(i64) -> bool) -> Option<i64> {
         }
     }
     Some(beyond)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::pairs::{examples, uniform};
+    use super::*;
+
+    /// `delta` of masses on a grid.
+    fn delta_of(masses: &Masses, step: f64, x: f64) -> f64 {
+        let term = |(i, &mass): (usize, &f64)| {
+            let loss = (masses.first + i as i64) as f64 * step;
+            mass * -(x - loss).min(0.0).exp_m1()
+        };
+        masses.masses.iter().enumerate().map(term).sum::<f64>() + masses.infinite
+    }
+
+    const CUTS: Cuts = Cuts { right: 1e-13, left: 1e-14, tilt: 0.0 };
+
+    #[test]
+    fn delta_is_nowhere_below_and_exact_at_grid_points() {
+        let mut state = 11;
+        for (pair, step) in examples() {
+            let sampled = Sampled::new(&*pair, step, CUTS).expect("few points");
+            let masses = sampled.dominating();
+            let (left, right) = (sampled.first() as f64 * step, sampled.last() as f64 * step);
+            for _ in 0..150 {
+                let x = left + (right - left) * uniform(&mut state);
+                let (exact, found) = (pair.at(x).delta.lower(), delta_of(&masses, step, x));
+                assert!(found >= exact - 1e-14, "{pair:?} at {x}: {found} {exact}");
+            }
+            let mut checked = 0;
+            for (&half, point) in sampled.halves.iter().zip(&sampled.points).filter(|(half, _)| **half % 2 == 0) {
+                let found = delta_of(&masses, step, (half / 2) as f64 * step);
+                assert!((found - point.delta.upper()).abs() <= 1e-12, "{pair:?} at {half}: {found} {point:?}");
+                checked += 1;
+            }
+            assert!(checked > 4, "{pair:?}");
+            // Masses one step down are rejected somewhere.
+            let wrong = Masses { first: masses.first - 1, ..masses };
+            let x = 0.5 * step;
+            assert!(delta_of(&wrong, step, x) < pair.at(x).delta.lower(), "{pair:?}");
+        }
+    }
+
+    #[test]
+    fn no_test_is_above_the_curve() {
+        for (pair, step) in examples() {
+            let sampled = Sampled::new(&*pair, step, CUTS).expect("few points");
+            // p - e^x q <= delta(x) for every test and every x.
+            for test in sampled.tests().into_iter().step_by(7) {
+                for i in -20..=20 {
+                    let x = 0.2 * f64::from(i) * pair.greatest_loss().min(5.0);
+                    let gain = Bounds::exact(test.p) - Bounds::exact(x).exp() * Bounds::exact(test.q);
+                    assert!(gain.lower() <= pair.at(x).delta.upper(), "{pair:?} {test:?} at {x}");
+                }
+            }
+        }
+    }
+
+    /// A probability of zero at an infinite weight: the grid has an end all the same.
+    #[test]
+    fn overflowing_tilts_end() {
+        for (pair, step) in examples() {
+            let cuts = Cuts { tilt: 1e6, right: 1e-6, left: 1e-6 };
+            assert!(Sampled::new(&*pair, step, cuts).is_ok());
+        }
+    }
 }

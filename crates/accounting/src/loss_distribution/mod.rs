@@ -10,7 +10,7 @@ mod sketch;
 
 use crate::{Accountant, AccountingError, Charges};
 use contraction::contracted;
-use curve::{Crossing, Curve, Frame, Side, support};
+use curve::{Crossing, Curve, Frame, Side, some_infinite, support};
 use grid::{Cuts, Masses, Sampled};
 use pairs::{Term, pairs_of};
 use realfft::RealFftPlanner;
@@ -129,10 +129,10 @@ struct Plan {
 impl Composition {
     fn new(terms: Vec<Term>, question: Question, precision: f64) -> Self {
         let infinite = |pair: fn(&Term) -> &Arc<dyn pair::Pair>| {
-            terms.iter().fold(Bounds::ZERO, |sum, term| sum + pair(term).infinite() * Bounds::exact(term.times as f64))
+            some_infinite(terms.iter().map(|term| (pair(term).infinite(), term.times)))
         };
         let (upper, lower) = (infinite(|term| &term.dominating).upper(), infinite(|term| &term.attained).lower());
-        let infinite = Bounds::new(lower.min(1.0), upper);
+        let infinite = Bounds::new(lower, upper);
         let greatest = terms.iter().fold(Bounds::ZERO, |sum, term| {
             sum + Bounds::exact(term.dominating.greatest_loss()) * Bounds::exact(term.times as f64)
         });
@@ -140,7 +140,7 @@ impl Composition {
     }
 
     fn answer(&self, planner: &mut RealFftPlanner<f64>) -> Result<Bounds, AccountingError> {
-        if let Some(answer) = self.without_composing().or_else(|| self.of_one()) {
+        if let Some(answer) = self.of_one().or_else(|| self.without_composing()) {
             return Ok(answer);
         }
         let mut failure = AccountingError::NotProved("no step was fine enough".into());
@@ -193,14 +193,10 @@ impl Composition {
     fn without_composing(&self) -> Option<Bounds> {
         match self.question {
             Question::Epsilon { at_delta } if self.infinite.upper() >= at_delta => {
-                // The sum of the probabilities; the exact probability that some loss is infinite is less.
-                let certain = -(-self.infinite.lower()).exp_m1();
-                let lower = if certain > at_delta * (1.0 + 1e-12) { f64::INFINITY } else { 0.0 };
+                let lower = if self.infinite.lower() > at_delta { f64::INFINITY } else { 0.0 };
                 Some(Bounds::new(lower, f64::INFINITY))
             }
-            Question::Delta { at_epsilon } => {
-                (at_epsilon >= self.greatest && self.infinite.upper() == 0.0).then_some(Bounds::ZERO)
-            }
+            Question::Delta { at_epsilon } => (at_epsilon >= self.greatest).then_some(self.infinite),
             Question::Epsilon { .. } => None,
         }
     }

@@ -77,3 +77,37 @@ impl<N: IntegerNoise> Pair for DiscretePair<N> {
         vec![if self.distance.is_multiple_of(2) { self.slope } else { 0.5 * self.slope }]
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use reticent_noise::{DiscreteGaussian, DiscreteLaplace};
+
+    /// `delta` as the sum over all integers of `max(0, P[N = n] - e^x P[N = n - D])`.
+    fn by_sum(mass: impl Fn(i64) -> f64, distance: i64, x: f64) -> f64 {
+        let total: f64 = (-3000..=3000).map(&mass).sum();
+        (-3000..=3000).map(|n| (mass(n) - x.exp() * mass(n - distance)).max(0.0)).sum::<f64>() / total
+    }
+
+    #[test]
+    fn deltas_are_sums_over_integers() {
+        for (scale, distance) in [(0.5, 1), (3.0, 2), (40.0, 7)] {
+            let laplace = DiscreteLaplace::new(scale).expect("a scale");
+            let greatest = Bounds::exact(distance as f64) / Bounds::exact(scale);
+            let laplace = DiscretePair::new(laplace, distance, 2.0 / scale, greatest);
+            let gaussian = DiscreteGaussian::new(scale).expect("a scale");
+            let slope = distance as f64 / (scale * scale);
+            let gaussian = DiscretePair::new(gaussian, distance, slope, Bounds::exact(f64::INFINITY));
+            let step = distance as f64 / scale;
+            for i in -12..=12 {
+                let x = 0.11 * f64::from(i) * step;
+                let exact = by_sum(|n| (-(n.abs() as f64) / scale).exp(), distance as i64, x);
+                let found = laplace.at(x).delta;
+                assert!((found.estimate() - exact).abs() < 1e-12, "laplace {scale} at {x}: {found:?} {exact}");
+                let exact = by_sum(|n| (-0.5 * (n as f64 / scale).powi(2)).exp(), distance as i64, x);
+                let found = gaussian.at(x).delta;
+                assert!((found.estimate() - exact).abs() < 1e-12, "gaussian {scale} at {x}: {found:?} {exact}");
+            }
+        }
+    }
+}

@@ -128,3 +128,50 @@ impl Pair for SubsampledPair {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::gaussian::GaussianPair;
+    use super::*;
+
+    /// The hockey-stick divergence of both directions as a plain Riemann sum over outputs.
+    #[test]
+    fn deltas_are_those_of_the_densities() {
+        let (mu, rate) = (1.3, 0.15);
+        let base = Arc::new(GaussianPair::new(Bounds::exact(mu)));
+        let density = |z: f64| (-0.5 * z * z).exp() / (2.0 * std::f64::consts::PI).sqrt();
+        let outcomes: Vec<(f64, f64)> = (-12_000..=12_000)
+            .map(|i| {
+                let z = f64::from(i) * 1e-3;
+                let (without, with) = (density(z), (1.0 - rate) * density(z) + rate * density(z - mu));
+                (1e-3 * with, 1e-3 * without)
+            })
+            .collect();
+        for x in [-0.16_f64, -0.1, 0.0, 0.05, 0.1, 0.16, 0.5, 2.0] {
+            let sum = |first: fn(&(f64, f64)) -> (f64, f64)| -> f64 {
+                outcomes.iter().map(first).map(|(p, q)| (p - x.exp() * q).max(0.0)).sum()
+            };
+            for (direction, exact) in
+                [(Direction::Removed, sum(|&pair| pair)), (Direction::Added, sum(|&(with, without)| (without, with)))]
+            {
+                let found = SubsampledPair::new(base.clone(), rate, direction).at(x).delta;
+                // The rule's error at a kink is the square of the spacing.
+                assert!((found.estimate() - exact).abs() < 1e-6, "{direction:?} at {x}: {found:?} {exact}");
+                assert!(found.width() < 1e-13, "{direction:?} at {x}: {found:?}");
+            }
+        }
+    }
+
+    /// What is revealed for certain on a sample is not, once the unit may be out of it.
+    #[test]
+    fn infinite_losses_go_one_way() {
+        let base: Arc<dyn Pair> = Arc::new(super::super::atoms::AtomsPair::approximate(1.0, 0.1));
+        let removed = SubsampledPair::new(base.clone(), 0.25, Direction::Removed);
+        assert!((removed.infinite().estimate() - 0.025).abs() < 1e-15);
+        let added = SubsampledPair::new(base, 0.25, Direction::Added);
+        assert_eq!(added.infinite().upper(), 0.0);
+        assert!((added.greatest_loss() + 0.75f64.ln()).abs() < 1e-14);
+        assert!(added.at(added.greatest_loss()).delta.upper() < 1e-15);
+        assert_eq!(added.at(0.3).delta.upper(), 0.0);
+    }
+}
