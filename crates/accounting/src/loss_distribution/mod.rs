@@ -172,7 +172,8 @@ impl Composition {
                     return best.ok_or(failure);
                 }
                 // The width goes with the square of the step. Where it does not, a finer step is of no use.
-                let finer = plan.step * (0.8 / apart.sqrt()).clamp(1.0 / 32.0, 0.7);
+                // Half at least, so that the frame grows to the next power of two.
+                let finer = plan.step * (0.8 / apart.sqrt()).clamp(1.0 / 32.0, 0.49);
                 let is_stuck = attempt > 0 && width > 0.7 * before;
                 if is_stuck || (plan.ends[1].0 - plan.ends[0].0) / finer > MOST_POINTS {
                     break;

@@ -123,8 +123,11 @@ impl Pair for SubsampledPair {
                 let greatest = self.base.greatest_loss();
                 if greatest > 700.0 { greatest } else { (rate * Bounds::exact(greatest).exp_m1()).ln_1p().upper() }
             }
-            // -ln(1 - r (1 - e^-g)), also where g is infinite.
-            Direction::Added => (-(rate * Bounds::exact(-self.base.greatest_loss()).exp_m1()).ln_1p()).upper(),
+            // -ln(1 - r (1 - e^-g)), where g is infinite if outputs exist that only one of two neighbours has.
+            Direction::Added => {
+                let base = if self.base.infinite().upper() > 0.0 { f64::INFINITY } else { self.base.greatest_loss() };
+                (-(rate * Bounds::exact(-base).exp_m1()).ln_1p()).upper()
+            }
         }
     }
 }
