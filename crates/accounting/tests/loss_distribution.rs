@@ -339,7 +339,7 @@ fn gaussians_over_the_range() {
             let bracket = epsilon_of(1e-4, &[gaussian(mu)], delta);
             assert!(bracket.lower() <= exact.upper(), "{mu} {delta:e}: {bracket:?} {exact:?}");
             assert!(bracket.upper() >= exact.lower(), "{mu} {delta:e}: {bracket:?} {exact:?}");
-            if delta >= 1e-30 && exact.lower() > 1e-3 {
+            if delta >= 1e-30 && exact.lower() > 1e-3 && exact.upper() < 600.0 {
                 assert!(bracket.relative_width() < 1.2e-4, "{mu} {delta:e}: {bracket:?} {exact:?}");
             }
         }

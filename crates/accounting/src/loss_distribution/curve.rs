@@ -267,11 +267,14 @@ fn tilted(masses: &Masses, frame: Frame, log_mass: f64, side: Side) -> Masses {
     }
 }
 
-/// Chernoff's bounds on the tilted mass of the sum outside a frame.
+/// Chernoff's bounds on the tilted mass of the sum outside a frame; none is outside of one that holds every sum.
 #[derive(Debug, Default)]
 struct LogTails {
     left: f64,
     right: f64,
+    /// The indices of the least and of the greatest sum.
+    least: i128,
+    greatest: i128,
 }
 
 impl LogTails {
@@ -283,6 +286,9 @@ impl LogTails {
             let margin = 4.0 * f64::EPSILON * (tilted.masses.len() as f64 + ends[0] + ends[1] + 16.0);
             times * (log_moment(tilted, frame.step, s) + margin) * (1.0 + f64::EPSILON) + times * f64::EPSILON
         };
+        let last = tilted.first + tilted.masses.len() as i64 - 1;
+        self.least += i128::from(tilted.first) * times as i128;
+        self.greatest += i128::from(last) * times as i128;
         self.left += log(frame.below - frame.tilt);
         self.right += log(frame.above - frame.tilt);
     }
@@ -292,7 +298,11 @@ impl LogTails {
         let Frame { step, first, tilt, below, above, .. } = frame;
         let last = frame.last();
         let bound = |log: f64, s: f64, x: f64| ((log - s * x) + 1e-9 * (log.abs() + (s * x).abs()) + 1e-9).exp();
-        (bound(self.left, below - tilt, first as f64 * step), bound(self.right, above - tilt, last as f64 * step))
+        let left =
+            if self.least >= i128::from(first) { 0.0 } else { bound(self.left, below - tilt, first as f64 * step) };
+        let right =
+            if self.greatest <= i128::from(last) { 0.0 } else { bound(self.right, above - tilt, last as f64 * step) };
+        (left, right)
     }
 }
 
@@ -324,4 +334,83 @@ pub(super) fn some_infinite(terms: impl Iterator<Item = (Bounds, u64)>) -> Bound
         if infinite.upper() == 0.0 { sum } else { sum + (-infinite).ln_1p() * Bounds::exact(times as f64) }
     });
     (-log_none.exp_m1()).clamp(0.0, 1.0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn frame(first: i64, size: usize, tilt: f64) -> Frame {
+        Frame { step: 0.25, first, size, tilt, below: tilt - 2.0, above: tilt + 2.0 }
+    }
+
+    /// Masses of a loss with an infinite part, as multiples of a power of two.
+    fn masses() -> Masses {
+        Masses { first: -1, masses: vec![0.25, 0.125, 0.5, 0.0625], infinite: 0.0625 }
+    }
+
+    /// `delta` of `times` such losses, by plain convolution.
+    fn slowly(masses: &Masses, times: u64, x: f64, step: f64) -> f64 {
+        let mut sum = vec![1.0];
+        for _ in 0..times {
+            let mut next = vec![0.0; sum.len() + masses.masses.len() - 1];
+            for (i, a) in sum.iter().enumerate() {
+                for (j, b) in masses.masses.iter().enumerate() {
+                    next[i + j] += a * b;
+                }
+            }
+            sum = next;
+        }
+        let loss = |i: usize| (masses.first * times as i64 + i as i64) as f64 * step;
+        let finite: f64 = sum.iter().enumerate().map(|(i, mass)| mass * -(x - loss(i)).min(0.0).exp_m1()).sum();
+        finite + 1.0 - (1.0 - masses.infinite).powi(times as i32)
+    }
+
+    #[test]
+    fn both_sides_hold_the_convolution() {
+        let mut planner = RealFftPlanner::new();
+        for times in [1, 3, 12] {
+            // The second frame does not hold all sums.
+            for (first, size) in [(-16, 64), (-2, 16)] {
+                for tilt in [0.0, 1.5] {
+                    let terms = [(masses(), times)];
+                    let frame = frame(first, size, tilt);
+                    let upper = Curve::new(&terms, frame, Side::Upper, &mut planner).expect("a curve");
+                    let lower = Curve::new(&terms, frame, Side::Lower, &mut planner).expect("a curve");
+                    for x in [-0.25, 0.0, 0.3, 0.5, 2.0] {
+                        let exact = slowly(&masses(), times, x, frame.step);
+                        let found = (lower.delta_at(x).expect("inside"), upper.delta_at(x).expect("inside"));
+                        assert!(
+                            found.0 <= exact + 1e-14 && found.1 >= exact - 1e-14,
+                            "{times} {size} {tilt} at {x}: {found:?} {exact}"
+                        );
+                        if size == 64 {
+                            assert!(found.1 - found.0 < 1e-11, "{times} {tilt} at {x}: {found:?} {exact}");
+                        }
+                    }
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn a_crossing_is_where_delta_says() {
+        let mut planner = RealFftPlanner::new();
+        let terms = [(masses(), 5)];
+        for side in [Side::Lower, Side::Upper] {
+            let curve = Curve::new(&terms, frame(-16, 64, 1.0), side, &mut planner).expect("a curve");
+            let Crossing::At(epsilon) = curve.epsilon(0.4) else { unreachable!("0.4 is inside") };
+            assert!((slowly(&masses(), 5, epsilon, 0.25) - 0.4).abs() < 1e-11);
+            assert_eq!(curve.epsilon(0.1), Crossing::Beyond(curve.loss(63).lower()));
+        }
+    }
+
+    #[test]
+    fn tiny_infinite_masses_do_not_cancel() {
+        let masses = Masses { first: 0, masses: vec![1.0], infinite: 1e-20 };
+        assert!((infinite(&[(masses.clone(), 10)], Side::Lower) / 1e-19 - 1.0).abs() < 1e-12);
+        assert!((infinite(&[(masses, 10)], Side::Upper) / 1e-19 - 1.0).abs() < 1e-12);
+        let half = Masses { first: 0, masses: vec![0.5], infinite: 0.5 };
+        assert!((infinite(&[(half, 3)], Side::Upper) - 0.875).abs() < 1e-14);
+    }
 }
