@@ -1,5 +1,6 @@
 //! Why a command ended without an answer, and the exit code that says so.
 
+use reticent_accounting::AccountingError;
 use reticent_mechanisms::MechanismError;
 use reticent_noise::randomness::RandomnessError;
 use std::fmt;
@@ -45,6 +46,12 @@ impl fmt::Display for Failure {
 
 impl From<MechanismError> for Failure {
     fn from(error: MechanismError) -> Self {
+        Failure::Usage(error.to_string())
+    }
+}
+
+impl From<AccountingError> for Failure {
+    fn from(error: AccountingError) -> Self {
         Failure::Usage(error.to_string())
     }
 }

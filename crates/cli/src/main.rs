@@ -7,6 +7,9 @@
 //! that knows all mechanisms.
 
 mod commands;
+mod comparison;
+mod event_file;
+mod event_text;
 mod failure;
 mod input;
 mod numbers;
@@ -64,6 +67,20 @@ The guarantee is stated on standard error. All input is checked before anything 
 With the mechanism's own parameters in place of --epsilon, a promise with an exception is stated at epsilon = 1.
 Input is one number on each line, or a column of a CSV file with a heading; CSV comes out with the column replaced.";
 
+const ACCOUNT_EXAMPLES: &str = "\
+Examples:
+  reticent account --event \"gaussian sigma=10 times=1000\" --event \"laplace scale=20 times=5\" --delta 1e-6
+  reticent account --event \"gaussian sigma=1 subsample=0.01 times=1000\" --epsilon 2 --format json
+  reticent account --events events.json --delta 1e-6 --plot cost.svg
+
+An event is a mechanism and its parameters: laplace scale, gaussian sigma, discrete-laplace scale, discrete-gaussian sigma,
+generalized-gaussian order scale, staircase epsilon gamma, truncated-laplace scale reach, randomized-response epsilon categories,
+random-scale-laplace family=gamma shape theta, random-scale-gaussian sigmas=1:0.9,3:0.1, exponential epsilon,
+permute-and-flip epsilon, and of unknown mechanisms approximate epsilon delta, zero-concentrated rho. Unless given,
+sensitivity=1 and times=1; subsample=RATE is for Poisson sampling. In a file, events are written as `calibrate --format json` writes them.
+The first figure is proved from both sides. Releases may be chosen from earlier answers, but not their parameters.
+In JSON, null stands for infinity.";
+
 /// Differentially private noise, with a proof of every figure.
 ///
 /// Name a mechanism and a budget, and get the least scale that provably keeps the promise, exact noise, and the error to expect.
@@ -88,6 +105,9 @@ enum Command {
     /// Bound delta at each epsilon, for noise of given parameters
     #[command(after_help = PROFILE_EXAMPLES)]
     Profile(Box<commands::profile::Profile>),
+    /// Bound what releases cost together, by every accountant
+    #[command(after_help = ACCOUNT_EXAMPLES)]
+    Account(Box<commands::account::Account>),
     /// Release numbers with calibrated noise
     #[command(after_help = NOISE_EXAMPLES)]
     Noise(Box<commands::noise::Noise>),
@@ -109,6 +129,7 @@ fn main() -> ExitCode {
         Command::Mechanisms => commands::mechanisms::run(format, &mut output),
         Command::Calibrate(arguments) => commands::calibrate::run(*arguments, format, &mut output),
         Command::Profile(arguments) => commands::profile::run(*arguments, format, &mut output),
+        Command::Account(arguments) => commands::account::run(*arguments, format, &mut output),
         Command::Noise(arguments) => commands::noise::run(*arguments, format, &mut output),
     };
     match result {
