@@ -12,6 +12,7 @@ mod event_file;
 mod event_text;
 mod failure;
 mod input;
+mod many_releases;
 mod numbers;
 mod options;
 mod output;
@@ -41,9 +42,12 @@ Examples:
   reticent calibrate gaussian --method closed-form-2 --epsilon 1 --delta 1e-6 --sensitivity 1
   reticent calibrate staircase --epsilon 4 --sensitivity 1 --metric usefulness:0.1
   reticent calibrate generalized-gaussian --order 3 --epsilon 1 --delta 1e-6 --sensitivity 1 --format json
+  reticent calibrate gaussian --epsilon 2 --delta 1e-6 --releases 1000
 
 The scale is sigma for gaussian and discrete-gaussian, and b for all others. `certified` is computed anew from the scale that is
-printed: the true epsilon or delta lies between the two numbers, and the upper one is within the budget.";
+printed: the true epsilon or delta lies between the two numbers, and the upper one is within the budget. With --releases or --subsample
+both are of all releases together, mechanisms of pure differential privacy may be given a --delta too, and the sensitivity is 1
+unless it is given.";
 
 const PROFILE_EXAMPLES: &str = "\
 Examples:

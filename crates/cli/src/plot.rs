@@ -153,8 +153,9 @@ impl Axes {
             let exponent = value.log10();
             let inside = exponent >= self.least;
             let (x, exponent) = match previous {
-                // Where the segment crosses the edge; a value of zero lies infinitely deep, and is reached straight down.
-                Some((before, above)) if !inside && exponent.is_finite() => {
+                // Where the segment crosses the edge. A value of zero, or one that is deeper by far, is taken to be at the edge: a line towards it would
+                // fall at once, and seem to say that values between are as small.
+                Some((before, above)) if !inside && exponent > 2.0 * self.least - self.most => {
                     (before + (x - before) * (above - self.least) / (above - exponent), self.least)
                 }
                 _ => (x, exponent.max(self.least)),

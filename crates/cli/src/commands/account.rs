@@ -20,14 +20,16 @@ use std::path::PathBuf;
 
 /// How many points a curve has, besides its start.
 const STEPS: u32 = 40;
-/// A curve runs from this share of the answer's epsilon to this multiple of it.
+/// A curve runs from this share of the answer's epsilon to this multiple of it at most.
 const AROUND: (f64, f64) = (0.25, 2.0);
+/// It ends where delta has fallen to this share of the answer's.
+const DEPTH: f64 = 1e-6;
 /// Curves are drawn from brackets of this width, which a picture does not show.
 const DRAWN_PRECISION: f64 = 1e-3;
 /// The largest loss that a profile is asked for.
 const LARGEST_EPSILON: f64 = 700.0;
-/// A picture with nothing else to go by ends where delta is this small.
-const DEEP: f64 = 1e-10;
+/// The delta to begin with where the answer is none.
+const USUAL_DELTA: f64 = 1e-6;
 
 /// The options of `account`.
 #[derive(clap::Args, Debug)]
@@ -128,17 +130,20 @@ fn render(charges: &Charges, question: Question, headline: Bounds, comparison: &
 /// delta at about forty epsilons around the answer.
 fn chart(charges: &Charges, question: Question, headline: Bounds, comparison: &Comparison) -> Result<Chart, Failure> {
     let drawn = accountants(DRAWN_PRECISION)?;
-    let default = drawn.first().map(|accountant| &**accountant);
     let (middle, mark) = match question {
         Question::EpsilonAt(delta) => (headline.upper(), (headline.upper(), delta.get())),
         Question::DeltaAt(epsilon) => (epsilon.get(), (epsilon.get(), headline.upper())),
     };
-    let (low, high) = if middle > 0.0 {
-        (AROUND.0 * middle, (AROUND.1 * middle).min(LARGEST_EPSILON))
-    } else {
-        let deep = Delta::new(DEEP)?;
-        (0.0, default.map_or(Ok(1.0), |accountant| accountant.epsilon(charges, deep).map(|bounds| bounds.upper()))?)
+    let floor = DEPTH * if mark.1 > 0.0 { mark.1 } else { USUAL_DELTA };
+    let end = match (Delta::new(floor), drawn.first()) {
+        // A little further, so that curves are seen to arrive.
+        (Ok(deep), Some(default)) => {
+            default.epsilon(charges, deep).map_or(f64::INFINITY, |bounds| 1.02 * bounds.upper())
+        }
+        _ => f64::INFINITY,
     };
+    let low = AROUND.0 * middle;
+    let high = end.min(LARGEST_EPSILON).min(if middle > 0.0 { AROUND.1 * middle } else { f64::INFINITY });
     if !(low < high && high.is_finite()) {
         return Err(Failure::usage("--plot draws delta around the answer, which has no finite epsilon below 700 here"));
     }
@@ -171,13 +176,11 @@ fn chart(charges: &Charges, question: Question, headline: Bounds, comparison: &C
         }
     }
     let releases = charges.releases();
-    // The lower curve of the default ends the picture: what lies below is not drawn.
-    let least = curves.first().and_then(|curve| curve.points.iter().rev().find(|(_, value)| *value > 0.0));
     Ok(Chart {
         title: format!("What {releases} release{} cost together", if releases == 1 { "" } else { "s" }),
         horizontal: "privacy loss \u{3b5} (nats)".into(),
         vertical: "\u{3b4}(\u{3b5}), the least exception (a probability)".into(),
-        floor: least.map_or(DEEP, |(_, value)| value * 0.1),
+        floor,
         mark: Some(mark),
         curves,
     })
