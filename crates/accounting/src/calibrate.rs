@@ -97,6 +97,9 @@ const MOST_RUNS: usize = 80;
 /// Logarithms of figures are cut to this range, so that zero and infinity steer too.
 const STEEPEST: f64 = 30.0;
 
+/// How far up the search goes where nothing was proved, as a logarithm.
+const UNKNOWN: f64 = 1.4;
+
 impl<F, E> Question<F>
 where
     F: Fn(f64) -> Result<Vec<Event>, E>,
@@ -179,7 +182,9 @@ where
             } else {
                 exceeds = Some((place, height));
             }
-            if let Some((before, was)) = last {
+            if let Some((before, was)) = last
+                && height.abs().max(was.abs()) < STEEPEST
+            {
                 let measured = (height - was) / (place - before);
                 slope = if measured.is_finite() { measured.clamp(-8.0, -0.5) } else { slope };
             }
@@ -192,8 +197,9 @@ where
             if keeps.is_none() && place >= highest {
                 break;
             }
-            // Aims at the middle of what is accepted.
-            let next = place - (height + 0.4 * tolerance) / slope;
+            // Aims at the middle of what is accepted. Where nothing was proved the height says nothing of the distance.
+            let aim = if probe.figure.upper() < f64::INFINITY { height + 0.4 * tolerance } else { UNKNOWN };
+            let next = place - aim / slope;
             place = match (exceeds, keeps) {
                 (Some((below, _)), Some((above, ..))) => {
                     let inside = next > below && next < above && run % 3 != 0;
@@ -222,7 +228,7 @@ where
             if too_small >= proved.scale * (1.0 - 2.0 * tolerance) || below.scale <= *self.range.start() {
                 break;
             }
-            let lacking = -self.height(below.figure.lower()) + extra * tolerance;
+            let lacking = (-self.height(below.figure.lower())).min(8.0 * tolerance) + extra * tolerance;
             let scale = (below.scale * (lacking / slope).exp()).max(*self.range.start());
             below = self.ask(accountant, scale)?;
             if below.figure.lower() > self.limit() {
