@@ -6,6 +6,7 @@
 mod accountant;
 mod advanced;
 mod basic;
+mod calibrate;
 mod charges;
 mod conversion;
 mod error;
@@ -26,6 +27,7 @@ mod zcdp;
 pub use accountant::Accountant;
 pub use advanced::AdvancedComposition;
 pub use basic::BasicComposition;
+pub use calibrate::{LeastScale, least_scale};
 pub use charges::{Charge, Charges};
 pub use error::AccountingError;
 pub use filter::{Budget, Filter, Refusal};

@@ -56,6 +56,7 @@ fn densities(ranking: &Ranking) -> Chart {
         ("Density of the error", "density (per unit of the answer)")
     };
     Chart {
+        mark: None,
         title: title.into(),
         horizontal: "error (units of the answer)".into(),
         vertical: vertical.into(),
@@ -101,6 +102,7 @@ fn errors(ranking: &Ranking) -> Chart {
     }
     let what = if *metric == Metric::Entropy { "e to the entropy".to_string() } else { format!("error by {metric}") };
     Chart {
+        mark: None,
         title: "Error against the privacy loss".into(),
         horizontal: "privacy loss \u{3b5} (nats)".into(),
         vertical: what,

@@ -1,5 +1,6 @@
 //! Why a command ended without an answer, and the exit code that says so.
 
+use reticent_accounting::AccountingError;
 use reticent_choice::ChoiceError;
 use reticent_denoising::DenoisingError;
 use reticent_mechanisms::MechanismError;
@@ -59,6 +60,12 @@ impl From<ChoiceError> for Failure {
 
 impl From<DenoisingError> for Failure {
     fn from(error: DenoisingError) -> Self {
+        Failure::Usage(error.to_string())
+    }
+}
+
+impl From<AccountingError> for Failure {
+    fn from(error: AccountingError) -> Self {
         Failure::Usage(error.to_string())
     }
 }

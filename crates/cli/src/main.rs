@@ -8,9 +8,13 @@
 
 mod choice_plot;
 mod commands;
+mod comparison;
+mod event_file;
+mod event_text;
 mod failure;
 mod input;
 mod loss_file;
+mod many_releases;
 mod noise_words;
 mod numbers;
 mod options;
@@ -45,9 +49,12 @@ Examples:
   reticent calibrate gaussian --method closed-form-2 --epsilon 1 --delta 1e-6 --sensitivity 1
   reticent calibrate staircase --epsilon 4 --sensitivity 1 --metric usefulness:0.1
   reticent calibrate generalized-gaussian --order 3 --epsilon 1 --delta 1e-6 --sensitivity 1 --format json
+  reticent calibrate gaussian --epsilon 2 --delta 1e-6 --releases 1000
 
 The scale is sigma for gaussian and discrete-gaussian, and b for all others. `certified` is computed anew from the scale that is
-printed: the true epsilon or delta lies between the two numbers, and the upper one is within the budget.";
+printed: the true epsilon or delta lies between the two numbers, and the upper one is within the budget. With --releases or --subsample
+both are of all releases together, mechanisms of pure differential privacy may be given a --delta too, and the sensitivity is 1
+unless it is given.";
 
 const PROFILE_EXAMPLES: &str = "\
 Examples:
@@ -105,6 +112,20 @@ writes it, or numbers with --noise; the same comes out. The risk, the expected s
 stated on standard error; where no estimate is known that would hold, none is stated. `auto` leaves the release as it is unless a method
 is better with confidence.";
 
+const ACCOUNT_EXAMPLES: &str = "\
+Examples:
+  reticent account --event \"gaussian sigma=10 times=1000\" --event \"laplace scale=20 times=5\" --delta 1e-6
+  reticent account --event \"gaussian sigma=1 subsample=0.01 times=1000\" --epsilon 2 --format json
+  reticent account --events events.json --delta 1e-6 --plot cost.svg
+
+An event is a mechanism and its parameters: laplace scale, gaussian sigma, discrete-laplace scale, discrete-gaussian sigma,
+generalized-gaussian order scale, staircase epsilon gamma, truncated-laplace scale reach, randomized-response epsilon categories,
+random-scale-laplace family=gamma shape theta, random-scale-gaussian sigmas=1:0.9,3:0.1, exponential epsilon,
+permute-and-flip epsilon, and of unknown mechanisms approximate epsilon delta, zero-concentrated rho. Unless given,
+sensitivity=1 and times=1; subsample=RATE is for Poisson sampling. In a file, events are written as `calibrate --format json` writes them.
+The first figure is proved from both sides. Releases may be chosen from earlier answers, but not their parameters.
+In JSON, null stands for infinity.";
+
 /// Differentially private noise, with a proof of every figure.
 ///
 /// Name a mechanism and a budget, and get the least scale that provably keeps the promise, exact noise, and the error to expect.
@@ -132,6 +153,9 @@ enum Command {
     /// Rank every mechanism by your own measure of error, and say how far the best is from the best there can be
     #[command(after_help = CHOOSE_EXAMPLES)]
     Choose(Box<commands::choose::Choose>),
+    /// Bound what releases cost together, by every accountant
+    #[command(after_help = ACCOUNT_EXAMPLES)]
+    Account(Box<commands::account::Account>),
     /// Release numbers with calibrated noise
     #[command(after_help = NOISE_EXAMPLES)]
     Noise(Box<commands::noise::Noise>),
@@ -157,6 +181,7 @@ fn main() -> ExitCode {
         Command::Calibrate(arguments) => commands::calibrate::run(*arguments, format, &mut output),
         Command::Profile(arguments) => commands::profile::run(*arguments, format, &mut output),
         Command::Choose(arguments) => commands::choose::run(*arguments, format, &mut output),
+        Command::Account(arguments) => commands::account::run(*arguments, format, &mut output),
         Command::Noise(arguments) => commands::noise::run(*arguments, format, &mut output),
         Command::Denoise(arguments) => commands::denoise::run(*arguments, format, &mut output),
     };

@@ -9,16 +9,21 @@ const HEIGHT: f64 = 480.0;
 const LEFT: f64 = 84.0;
 const RIGHT: f64 = WIDTH - 28.0;
 const TOP: f64 = 84.0;
+/// Where the legend begins, and how far apart its lines are.
+const LEGEND: f64 = 58.0;
+const LEGEND_LINE: f64 = 20.0;
 const BOTTOM: f64 = HEIGHT - 64.0;
 
-/// Blue, vermilion, green, purple, orange and black of Okabe and Ito, told apart by every kind of colour vision; dashes tell them apart in print.
-const STROKES: [(&str, &str); 6] = [
+/// The colours of Okabe and Ito, told apart by every kind of colour vision; dashes tell them apart in print. Yellow is left out: it does not show on white.
+const STROKES: [(&str, &str); 8] = [
     ("#0072B2", ""),
     ("#D55E00", "8 4"),
     ("#009E73", "2 3"),
     ("#CC79A7", "10 3 2 3"),
-    ("#E69F00", "14 4"),
+    ("#E69F00", "14 5"),
+    ("#56B4E9", "5 2"),
     ("#000000", "1 4"),
+    ("#888888", "12 3 2 3 2 3"),
 ];
 
 /// A named line.
@@ -41,6 +46,8 @@ pub struct Chart {
     pub vertical: String,
     /// Values below are not drawn.
     pub floor: f64,
+    /// A point to point out.
+    pub mark: Option<(f64, f64)>,
     /// The lines.
     pub curves: Vec<Curve>,
 }
@@ -53,13 +60,14 @@ impl Chart {
 
     /// What is drawn, with its corner at the origin.
     fn body(&self) -> String {
-        let axes = Axes::around(self);
+        let places = self.legend();
+        let axes = Axes::around(self, places.last().map_or(TOP, |(_, y)| TOP + y - LEGEND));
         let mut svg = format!(
             "<text x=\"{LEFT}\" y=\"28\" font-size=\"17\" font-weight=\"bold\">{}</text>\n",
             escaped(&self.title)
         );
         axes.draw(&mut svg);
-        let (middle_x, middle_y) = ((LEFT + RIGHT) / 2.0, (TOP + BOTTOM) / 2.0);
+        let (middle_x, middle_y) = ((LEFT + RIGHT) / 2.0, (axes.top + BOTTOM) / 2.0);
         let mut add = |line: String| {
             svg.push_str(&line);
             svg.push('\n');
@@ -73,22 +81,36 @@ impl Chart {
             "<text transform=\"translate(22 {middle_y}) rotate(-90)\" text-anchor=\"middle\">{}</text>",
             escaped(&self.vertical)
         ));
-        let (mut legend, mut row) = (LEFT, 50.0);
-        for (curve, (colour, dashes)) in self.curves.iter().zip(STROKES.iter().cycle()) {
+        for ((curve, (colour, dashes)), (x, y)) in self.curves.iter().zip(STROKES.iter().cycle()).zip(places) {
             let stroke =
                 format!("stroke=\"{colour}\" stroke-width=\"2.2\" stroke-dasharray=\"{dashes}\" fill=\"none\"");
             let stroke = stroke.replace(" stroke-dasharray=\"\"", "");
             add(format!("<polyline points=\"{}\" stroke-linejoin=\"round\" {stroke}/>", axes.path(&curve.points)));
-            // An average letter is at most 7.4 units wide at this size.
-            let width = 62.0 + 7.4 * curve.name.chars().count() as f64;
-            if legend > LEFT && legend + width - 24.0 > RIGHT {
-                (legend, row) = (LEFT, row + 18.0);
-            }
-            add(format!("<line x1=\"{legend}\" y1=\"{row}\" x2=\"{}\" y2=\"{row}\" {stroke}/>", legend + 30.0));
-            add(format!("<text x=\"{}\" y=\"{}\">{}</text>", legend + 38.0, row + 4.0, escaped(&curve.name)));
-            legend += width;
+            add(format!("<line x1=\"{x}\" y1=\"{y}\" x2=\"{}\" y2=\"{y}\" {stroke}/>", x + 30.0));
+            add(format!("<text x=\"{}\" y=\"{}\">{}</text>", x + 38.0, y + 4.0, escaped(&curve.name)));
+        }
+        if let Some((x, value)) = self.mark.filter(|(_, value)| (axes.least..=axes.most).contains(&value.log10())) {
+            let (x, y) = (axes.x(x), axes.y(value.log10()));
+            add(format!(
+                "<circle cx=\"{x:.2}\" cy=\"{y:.2}\" r=\"4.5\" fill=\"#fff\" stroke=\"#222\" stroke-width=\"1.8\"/>"
+            ));
         }
         svg
+    }
+
+    /// Where the names of the curves begin, line by line.
+    fn legend(&self) -> Vec<(f64, f64)> {
+        let (mut x, mut y) = (LEFT, LEGEND);
+        let place = |curve: &Curve| {
+            // An average letter is at most 7.4 units wide at this size.
+            let width = 62.0 + 7.4 * curve.name.chars().count() as f64;
+            if x > LEFT && x + width > WIDTH {
+                (x, y) = (LEFT, y + LEGEND_LINE);
+            }
+            x += width;
+            (x - width, y)
+        };
+        self.curves.iter().map(place).collect()
     }
 }
 
@@ -119,17 +141,19 @@ struct Axes {
     /// The vertical range, in powers of ten.
     least: f64,
     most: f64,
+    /// The upper edge of the data area.
+    top: f64,
 }
 
 impl Axes {
-    fn around(chart: &Chart) -> Self {
+    fn around(chart: &Chart, top: f64) -> Self {
         let points = || chart.curves.iter().flat_map(|curve| &curve.points);
         let low = points().map(|point| point.0).fold(f64::INFINITY, f64::min);
         let high = points().map(|point| point.0).fold(f64::NEG_INFINITY, f64::max);
         let drawn = || points().map(|point| point.1).filter(|&value| value >= chart.floor && value > 0.0);
         let most = drawn().fold(f64::MIN_POSITIVE, f64::max).log10().ceil();
         let least = drawn().fold(f64::INFINITY, f64::min).min(10f64.powf(most)).log10().floor().min(most - 1.0);
-        Axes { low, high: if high > low { high } else { low + 1.0 }, least, most }
+        Axes { low, high: if high > low { high } else { low + 1.0 }, least, most, top }
     }
 
     fn x(&self, value: f64) -> f64 {
@@ -138,7 +162,7 @@ impl Axes {
 
     /// The height of a power of ten.
     fn y(&self, exponent: f64) -> f64 {
-        BOTTOM - (exponent - self.least) / (self.most - self.least) * (BOTTOM - TOP)
+        BOTTOM - (exponent - self.least) / (self.most - self.least) * (BOTTOM - self.top)
     }
 
     /// The points in the picture. A line that falls out of it ends at the edge.
@@ -149,8 +173,9 @@ impl Axes {
             let exponent = value.log10();
             let inside = exponent >= self.least;
             let (x, exponent) = match previous {
-                // Where the segment crosses the edge; a value of zero lies infinitely deep, and is reached straight down.
-                Some((before, above)) if !inside && exponent.is_finite() => {
+                // Where the segment crosses the edge. A value of zero, or one that is deeper by far, is taken to be at the edge: a line towards it would
+                // fall at once, and seem to say that values between are as small.
+                Some((before, above)) if !inside && exponent > 2.0 * self.least - self.most => {
                     (before + (x - before) * (above - self.least) / (above - exponent), self.least)
                 }
                 _ => (x, exponent.max(self.least)),
@@ -196,7 +221,7 @@ impl Axes {
             let label = rounded(tick as f64 * step);
             add(format!("<text x=\"{x:.2}\" y=\"{}\" text-anchor=\"middle\">{label}</text>", BOTTOM + 21.0));
         }
-        add(format!("<path d=\"M{LEFT} {TOP}V{BOTTOM}H{RIGHT}\" stroke=\"#222\" fill=\"none\"/>"));
+        add(format!("<path d=\"M{LEFT} {}V{BOTTOM}H{RIGHT}\" stroke=\"#222\" fill=\"none\"/>", self.top));
     }
 }
 
@@ -216,7 +241,7 @@ mod tests {
 
     fn chart(points: Vec<(f64, f64)>) -> Chart {
         let curves = vec![Curve { name: "a < b".into(), points }];
-        Chart { title: "t".into(), horizontal: "h".into(), vertical: "v".into(), floor: 1e-12, curves }
+        Chart { title: "t".into(), horizontal: "h".into(), vertical: "v".into(), floor: 1e-12, mark: None, curves }
     }
 
     #[test]

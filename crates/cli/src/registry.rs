@@ -6,6 +6,7 @@ mod generalized_gaussian;
 mod inverse_scale;
 mod random_scale_gaussian;
 mod random_scale_laplace;
+pub mod stretch;
 
 use crate::failure::Failure;
 use crate::numbers::exact;
@@ -16,6 +17,7 @@ use reticent_mechanisms::{
 };
 use reticent_noise::randomness::RandomBits;
 use serde::Serialize;
+use stretch::{Stretch, by_loss, by_scale, by_sigma};
 
 /// What the command line knows about a mechanism.
 #[derive(Debug, Serialize)]
@@ -38,6 +40,9 @@ pub struct Entry {
     /// Takes the parameters as they are.
     #[serde(skip)]
     pub describe: Maker,
+    /// What one of many releases is made of at a scale; `None` if no single number stretches it.
+    #[serde(skip)]
+    pub stretch: Option<Stretch>,
     /// Whether it sees to `--clamp` by itself.
     #[serde(skip)]
     pub clamps_itself: bool,
@@ -73,6 +78,7 @@ pub static MECHANISMS: [Entry; 12] = [
         made_of: &["loss", "categories"],
         calibrate: |request| randomized_response(request, request.epsilon()?),
         describe: |request| randomized_response(request, request.loss()?),
+        stretch: Some(by_loss),
         clamps_itself: false,
         choose: None,
     },
@@ -91,6 +97,7 @@ pub static MECHANISMS: [Entry; 12] = [
             let scale = request.scale()?;
             Ok(Box::new(Laplace::with_scale(&request.sensitivity()?.known()?, scale)?))
         },
+        stretch: Some(by_scale),
         clamps_itself: false,
         choose: None,
     },
@@ -109,6 +116,7 @@ pub static MECHANISMS: [Entry; 12] = [
             let scale = request.scale()?.get();
             clamped(request, DiscreteLaplace::with_scale(request.whole_sensitivity()?, scale)?)
         },
+        stretch: Some(by_scale),
         clamps_itself: true,
         choose: None,
     },
@@ -129,6 +137,7 @@ pub static MECHANISMS: [Entry; 12] = [
             let loss = Epsilon::positive(request.loss()?)?;
             Ok(Box::new(Staircase::with_gamma(&request.sensitivity()?.known()?, loss, gamma)?))
         },
+        stretch: Some(by_loss),
         clamps_itself: false,
         choose: None,
     },
@@ -148,6 +157,7 @@ pub static MECHANISMS: [Entry; 12] = [
             let sensitivity = request.sensitivity()?.known()?;
             Ok(Box::new(TruncatedLaplace::with_reach(&sensitivity, scale, reach, stated_epsilon()?)?))
         },
+        stretch: None,
         clamps_itself: false,
         choose: None,
     },
@@ -170,6 +180,7 @@ pub static MECHANISMS: [Entry; 12] = [
         made_of: &["sigma", "sensitivity", "l1", "l2", "per-element", "clamp"],
         calibrate: gaussian::calibrate,
         describe: gaussian::describe,
+        stretch: Some(by_sigma),
         clamps_itself: false,
         choose: None,
     },
@@ -189,6 +200,7 @@ pub static MECHANISMS: [Entry; 12] = [
             let sensitivity = request.whole_sensitivity()?;
             Ok(Box::new(DiscreteGaussianMechanism::with_sigma(sigma, sensitivity, stated_epsilon()?)?))
         },
+        stretch: Some(by_sigma),
         clamps_itself: false,
         choose: None,
     },
@@ -212,6 +224,7 @@ pub static MECHANISMS: [Entry; 12] = [
         made_of: &["order", "scale", "sensitivity", "per-element", "bounds", "at-bounds", "clamp"],
         calibrate: generalized_gaussian::calibrate,
         describe: generalized_gaussian::describe,
+        stretch: Some(generalized_gaussian::stretch),
         clamps_itself: false,
         choose: None,
     },
@@ -255,6 +268,7 @@ pub static MECHANISMS: [Entry; 12] = [
         ],
         calibrate: random_scale_laplace::calibrate,
         describe: random_scale_laplace::describe,
+        stretch: Some(by_loss),
         clamps_itself: false,
         choose: None,
     },
@@ -267,6 +281,7 @@ pub static MECHANISMS: [Entry; 12] = [
         made_of: &["sigmas", "sensitivity", "clamp"],
         calibrate: random_scale_gaussian::calibrate,
         describe: random_scale_gaussian::describe,
+        stretch: Some(random_scale_gaussian::stretch),
         clamps_itself: false,
         choose: None,
     },
@@ -279,6 +294,7 @@ pub static MECHANISMS: [Entry; 12] = [
         made_of: &["loss", "sensitivity", "method"],
         calibrate: choice::make::<Exponential>,
         describe: choice::make::<Exponential>,
+        stretch: Some(by_loss),
         clamps_itself: false,
         choose: Some(choice::choose::<Exponential>),
     },
@@ -291,6 +307,7 @@ pub static MECHANISMS: [Entry; 12] = [
         made_of: &["loss", "sensitivity", "method"],
         calibrate: choice::make::<PermuteAndFlip>,
         describe: choice::make::<PermuteAndFlip>,
+        stretch: Some(by_loss),
         clamps_itself: false,
         choose: Some(choice::choose::<PermuteAndFlip>),
     },

@@ -1,5 +1,6 @@
 //! What is said about a mechanism: the same facts as a table for people and as JSON.
 
+use crate::many_releases::{Calibrated, Plan};
 use crate::numbers::{exact, figure, rounded};
 use crate::table::Table;
 use reticent_events::Event;
@@ -84,10 +85,30 @@ pub fn by_name(parameters: Vec<(&'static str, f64)>) -> BTreeMap<&'static str, P
     named
 }
 
+/// What the promise is of, where it is of more than one release.
+#[derive(Clone, Copy, Debug, Serialize)]
+struct Together {
+    releases: u64,
+    subsample: Option<f64>,
+    /// A scale that is proved not to be enough.
+    too_small: Option<f64>,
+}
+
+impl Certified {
+    fn by(certificate: Certificate) -> Self {
+        match certificate {
+            Certificate::Epsilon(bounds) => Certified::Epsilon(bounds.into()),
+            Certificate::Delta(bounds) => Certified::Delta(bounds.into()),
+        }
+    }
+}
+
 /// A mechanism in full.
 #[derive(Debug, Serialize)]
 pub struct Report {
     mechanism: &'static str,
+    #[serde(flatten)]
+    together: Option<Together>,
     method: &'static str,
     scale: f64,
     guarantee: Guarantee,
@@ -121,19 +142,37 @@ impl Report {
         }
         Report {
             mechanism: mechanism.name(),
+            together: None,
             method: mechanism.method(),
             scale: mechanism.scale(),
             guarantee: mechanism.guarantee(),
-            certified: match mechanism.certificate() {
-                Certificate::Epsilon(bounds) => Certified::Epsilon(bounds.into()),
-                Certificate::Delta(bounds) => Certified::Delta(bounds.into()),
-            },
+            certified: Certified::by(mechanism.certificate()),
             error,
             parameters: by_name(mechanism.parameters()),
             event: mechanism.event(),
             lattice: mechanism.releaser().ok().map(|releaser| releaser.spacing()),
             notes,
         }
+    }
+
+    /// What there is to say about many releases: the mechanism of each, and the promise of all together.
+    pub fn of_many(calibrated: Calibrated, plan: Plan) -> Self {
+        let Calibrated { mechanism, guarantee, certificate, event, accountant, too_small, note } = calibrated;
+        let together = Together { releases: plan.releases, subsample: plan.subsample, too_small };
+        Report {
+            together: Some(together),
+            method: accountant,
+            guarantee,
+            certified: Certified::by(certificate),
+            event,
+            ..Report::of(&*mechanism, note)
+        }
+    }
+
+    /// The same, with more to know.
+    pub fn with_notes(mut self, notes: Vec<String>) -> Self {
+        self.notes.extend(notes);
+        self
     }
 
     /// The table for people.
@@ -146,7 +185,17 @@ impl Report {
             let values: Vec<_> = value.values().iter().map(|value| exact(*value)).collect();
             table.row([(*name).to_string(), values.join(", ")]);
         }
-        table.row(["promise".to_string(), self.guarantee.to_string()]);
+        if let Some(Together { releases, subsample, too_small }) = self.together {
+            let below = too_small.map(|scale| ("proved too small", exact(scale)));
+            let sampled = subsample.map(|rate| ("subsample", format!("each unit with probability {}", exact(rate))));
+            for (name, value) in below.into_iter().chain(sampled) {
+                table.row([name.to_string(), value]);
+            }
+            table.row(["releases".to_string(), format!("{releases}, each with noise of this scale")]);
+            table.row(["promise, all together".to_string(), self.guarantee.to_string()]);
+        } else {
+            table.row(["promise".to_string(), self.guarantee.to_string()]);
+        }
         let (name, interval) = match self.certified {
             Certified::Epsilon(interval) => ("epsilon", interval),
             Certified::Delta(interval) => ("delta", interval),

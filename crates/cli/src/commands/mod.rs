@@ -1,5 +1,6 @@
 //! One file a command: its options, and what it does with them.
 
+pub mod account;
 pub mod calibrate;
 pub mod choose;
 pub mod denoise;

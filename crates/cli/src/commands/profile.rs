@@ -142,6 +142,7 @@ fn chart(mechanism: &dyn Mechanism, sensitivity: &str, curve: &[Point]) -> Chart
         horizontal: "privacy loss \u{3b5} (nats)".into(),
         vertical: "\u{3b4}(\u{3b5}), the least exception (a probability)".into(),
         floor: curve.first().map_or(0.0, |point| CURVE_DEPTH * point.delta.upper),
+        mark: None,
         curves: vec![Curve {
             name: format!("scale {}{parameters}{sensitivity}: certified upper bound", rounded(mechanism.scale())),
             points: curve.iter().map(|point| (point.epsilon, point.delta.upper)).collect(),

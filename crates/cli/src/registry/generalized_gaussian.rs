@@ -1,9 +1,10 @@
 //! Generalized Gaussian noise from options.
 
 use super::Made;
+use super::stretch::{by_loss, by_scale};
 use crate::failure::Failure;
-use crate::options::{AtBounds, NotionName};
-use crate::request::{Request, Sensitivity};
+use crate::options::{AtBounds, NotionName, Options};
+use crate::request::{Purpose, Request, Sensitivity};
 use reticent_mechanisms::{
     BoundedQuery, Delta, Distance, Epsilon, GeneralizedGaussian, GeneralizedGaussianMethod,
     InflatedGeneralizedGaussian, Order, TruncatedGeneralizedGaussian, TruncatedMethod,
@@ -53,6 +54,11 @@ pub fn describe(request: &Request) -> Made {
         });
     }
     Ok(Box::new(GeneralizedGaussian::with_scale(order, scale, &distances(request)?, super::stated_epsilon()?)?))
+}
+
+/// With bounds the promise is pure, and each release has a loss of its own; without, the scale is what is looked for.
+pub fn stretch(options: &Options, scale: f64) -> (Purpose, Options) {
+    if options.shape.bounds.is_some() { by_loss(options, scale) } else { by_scale(options, scale) }
 }
 
 fn order(request: &Request) -> Result<Order, Failure> {

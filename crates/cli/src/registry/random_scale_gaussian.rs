@@ -2,7 +2,8 @@
 
 use super::Made;
 use crate::failure::Failure;
-use crate::request::Request;
+use crate::options::{Budget, Options};
+use crate::request::{Purpose, Request};
 use reticent_mechanisms::{Delta, Distance, Epsilon, RandomScaleGaussianMechanism};
 
 /// The least stretch of the standard deviations that keeps the promise.
@@ -15,6 +16,20 @@ pub fn calibrate(request: &Request) -> Made {
 pub fn describe(request: &Request) -> Made {
     let epsilon = super::stated_epsilon()?;
     Ok(Box::new(RandomScaleGaussianMechanism::new(sigmas(request)?, distance(request)?, epsilon)?))
+}
+
+/// All standard deviations grow together.
+pub fn stretch(options: &Options, scale: f64) -> (Purpose, Options) {
+    let mut shape = options.shape.clone();
+    for text in shape.sigmas.iter_mut().flatten() {
+        // What is not a pair of numbers stays as it is, and is refused by what reads it.
+        if let Some((sigma, weight)) = text.split_once(':')
+            && let Ok(sigma) = sigma.parse::<f64>()
+        {
+            *text = format!("{:e}:{weight}", sigma * scale);
+        }
+    }
+    (Purpose::Describe, Options { shape, budget: Budget::default(), ..options.clone() })
 }
 
 fn distance(request: &Request) -> Result<Distance, Failure> {

@@ -31,7 +31,8 @@ fn every_mechanism_is_listed() {
 #[test]
 fn help_has_examples_and_exit_codes() {
     assert!(reticent("--help").done().contains("Exit codes:"));
-    for command in ["calibrate", "profile", "noise", "denoise"] {
+    assert!(reticent("--help").done().contains("account"));
+    for command in ["calibrate", "profile", "account", "noise", "denoise"] {
         assert!(reticent(&format!("{command} --help")).done().contains("Examples:"), "{command}");
     }
     assert!(reticent("--version").done().starts_with("reticent "));

@@ -56,6 +56,7 @@ pub const REQUESTS: &[&str] = &[
     "noise random-scale-gaussian --sigmas 1:0.9,3:0.1 --sensitivity 1",
     "calibrate truncated-laplace --epsilon 1 --delta 1e-6 --sensitivity 1",
     "profile truncated-laplace --scale 1 --reach 10 --sensitivity 1 --epsilon 0.5",
+    "calibrate gaussian --epsilon 1 --delta 1e-6 --sensitivity 1 --releases 9",
     "noise truncated-laplace --epsilon 0.5 --delta 1e-3 --sensitivity 2 --clamp 0,9",
 ];
 
@@ -147,7 +148,7 @@ fn arguments_that_are_no_text() {
     use std::os::unix::ffi::OsStrExt;
     let program = || std::process::Command::new(env!("CARGO_BIN_EXE_reticent"));
     let strange = std::ffi::OsStr::from_bytes(b"\xff\xfe");
-    for first in ["calibrate", "profile", "noise", "mechanisms"] {
+    for first in ["calibrate", "profile", "account", "noise", "mechanisms"] {
         let output = program().arg(first).arg(strange).output().unwrap();
         assert_eq!((output.status.code(), output.stdout.len()), (Some(2), 0));
         let output = program().args([first, "laplace", "--scale"]).arg(strange).output().unwrap();

@@ -1,0 +1,195 @@
+//! What all accountants say about the same releases, side by side.
+
+use crate::failure::Failure;
+use crate::progress::Progress;
+use crate::report::Interval;
+use reticent_accounting::{
+    Accountant, AccountingError, AdvancedComposition, BasicComposition, Charges, GaussianDp, LossDistribution,
+    OptimalComposition, RenyiDp, ZeroConcentratedDp,
+};
+use reticent_mechanisms::{Delta, Epsilon};
+use reticent_numerics::Bounds;
+use serde::ser::{Serialize, SerializeMap, Serializer};
+
+/// What is asked: one number is given, the other bounded.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Question {
+    /// The least epsilon at this delta.
+    EpsilonAt(Delta),
+    /// The least delta at this epsilon.
+    DeltaAt(Epsilon),
+}
+
+impl Question {
+    /// The name of what is bounded.
+    pub fn figure(self) -> &'static str {
+        match self {
+            Question::EpsilonAt(_) => "epsilon",
+            Question::DeltaAt(_) => "delta",
+        }
+    }
+
+    /// Asks one accountant.
+    pub fn ask(self, accountant: &dyn Accountant, charges: &Charges) -> Result<Bounds, AccountingError> {
+        match self {
+            Question::EpsilonAt(delta) => accountant.epsilon(charges, delta),
+            Question::DeltaAt(epsilon) => accountant.delta(charges, epsilon),
+        }
+    }
+}
+
+/// What one accountant says.
+#[derive(Clone, Debug)]
+pub enum Verdict {
+    /// Proved bounds.
+    Bracket(Bounds),
+    /// It cannot read one of the events, which is named with the reason.
+    NotCovered(String),
+    /// It covers the events but proves nothing here.
+    NotProved(String),
+}
+
+impl Verdict {
+    fn of(answer: Result<Bounds, AccountingError>) -> Self {
+        match answer {
+            Ok(bounds) => Verdict::Bracket(bounds),
+            Err(AccountingError::NotCovered { mechanism, reason, .. }) => {
+                Verdict::NotCovered(format!("{mechanism}: {reason}"))
+            }
+            Err(error) => Verdict::NotProved(error.to_string()),
+        }
+    }
+
+    /// The bounds, if there are any.
+    pub fn bracket(&self) -> Option<Bounds> {
+        match self {
+            Verdict::Bracket(bounds) => Some(*bounds),
+            _ => None,
+        }
+    }
+}
+
+/// The accountants, the default first.
+pub fn accountants(precision: f64) -> Result<Vec<Box<dyn Accountant>>, Failure> {
+    Ok(vec![
+        Box::new(LossDistribution::new(precision)?),
+        Box::new(GaussianDp),
+        Box::new(OptimalComposition),
+        Box::new(RenyiDp),
+        Box::new(ZeroConcentratedDp),
+        Box::new(AdvancedComposition),
+        Box::new(BasicComposition),
+    ])
+}
+
+/// All verdicts on one question.
+#[derive(Debug)]
+pub struct Comparison {
+    question: Question,
+    /// Each accountant's name and verdict: the default first, then the least upper bound first, then those that say nothing.
+    pub verdicts: Vec<(&'static str, Verdict)>,
+}
+
+impl Comparison {
+    /// Asks all accountants.
+    pub fn new(accountants: &[Box<dyn Accountant>], charges: &Charges, question: Question) -> Self {
+        let mut progress = Progress::new("asking the accountants", accountants.len(), 1);
+        let verdict = |(done, accountant): (usize, &Box<dyn Accountant>)| {
+            progress.reach(done);
+            (accountant.name(), Verdict::of(question.ask(&**accountant, charges)))
+        };
+        let mut verdicts: Vec<_> = accountants.iter().enumerate().map(verdict).collect();
+        if let Some((_, others)) = verdicts.split_first_mut() {
+            let rank = |verdict: &Verdict| verdict.bracket().map_or((true, 0.0), |bounds| (false, bounds.upper()));
+            others.sort_by(|(_, a), (_, b)| {
+                let (a, b) = (rank(a), rank(b));
+                a.0.cmp(&b.0).then(a.1.total_cmp(&b.1))
+            });
+        }
+        Comparison { question, verdicts }
+    }
+
+    /// What all brackets together prove: each of them holds the exact figure, and so does what they have in common.
+    ///
+    /// # Errors
+    /// If there is no bracket, or if two contradict each other, which would be a defect.
+    pub fn headline(&self) -> Result<Bounds, Failure> {
+        let mut brackets = self.verdicts.iter().filter_map(|(_, verdict)| verdict.bracket());
+        let first = brackets.next().ok_or_else(|| {
+            let why = self.verdicts.iter().map(|(name, verdict)| match verdict {
+                Verdict::NotCovered(why) | Verdict::NotProved(why) => format!("{name}: {why}"),
+                Verdict::Bracket(_) => (*name).to_string(),
+            });
+            Failure::usage(format!("no accountant gives a bound for these events ({})", Vec::from_iter(why).join("; ")))
+        })?;
+        let (lower, upper) = brackets.fold((first.lower(), first.upper()), |(lower, upper), bracket| {
+            (lower.max(bracket.lower()), upper.min(bracket.upper()))
+        });
+        if lower <= upper {
+            Ok(Bounds::new(lower, upper))
+        } else {
+            Err(Failure::Fault(format!(
+                "the bounds {lower:e} and {upper:e} on {} contradict each other: this is a defect, please report it",
+                self.question.figure()
+            )))
+        }
+    }
+}
+
+/// `{"basic": {"epsilon": {"lower", "upper"}}, "renyi": {"not_covered": "..."}}`
+impl Serialize for Comparison {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut map = serializer.serialize_map(Some(self.verdicts.len()))?;
+        for (name, verdict) in &self.verdicts {
+            match verdict {
+                Verdict::Bracket(bounds) => {
+                    map.serialize_entry(name, &One(self.question.figure(), Interval::from(*bounds)))?;
+                }
+                Verdict::NotCovered(why) => map.serialize_entry(name, &One("not_covered", why))?,
+                Verdict::NotProved(why) => map.serialize_entry(name, &One("not_proved", why))?,
+            }
+        }
+        map.end()
+    }
+}
+
+/// An object with one field.
+struct One<T>(&'static str, T);
+
+impl<T: Serialize> Serialize for One<T> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut map = serializer.serialize_map(Some(1))?;
+        map.serialize_entry(self.0, &self.1)?;
+        map.end()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn comparison(verdicts: Vec<(&'static str, Verdict)>) -> Comparison {
+        Comparison { question: Question::EpsilonAt(Delta::new(1e-6).expect("valid")), verdicts }
+    }
+
+    #[test]
+    fn the_headline_is_what_brackets_have_in_common() {
+        let bracket = |lower, upper| Verdict::Bracket(Bounds::new(lower, upper));
+        let both = comparison(vec![
+            ("a", bracket(1.0, 2.0)),
+            ("b", bracket(0.0, 1.5)),
+            ("c", Verdict::NotCovered("why".into())),
+        ]);
+        assert_eq!(both.headline(), Ok(Bounds::new(1.0, 1.5)));
+        let text = serde_json::to_string(&both).expect("plain data");
+        assert_eq!(
+            text,
+            r#"{"a":{"epsilon":{"lower":1.0,"upper":2.0}},"b":{"epsilon":{"lower":0.0,"upper":1.5}},"c":{"not_covered":"why"}}"#
+        );
+        assert!(matches!(
+            comparison(vec![("a", bracket(1.0, 2.0)), ("b", bracket(3.0, 4.0))]).headline(),
+            Err(Failure::Fault(_))
+        ));
+        assert!(matches!(comparison(vec![("c", Verdict::NotProved("why".into()))]).headline(), Err(Failure::Usage(_))));
+    }
+}
