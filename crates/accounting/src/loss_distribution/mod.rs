@@ -50,8 +50,9 @@ impl Default for LossDistribution {
     }
 }
 
-/// The most grid points of a frame: 64 MB a copy.
+/// The most grid points of a frame: 64 MB a copy where much precision is asked for, and a quarter of that otherwise.
 const MOST_POINTS: f64 = 8_388_608.0;
+const USUAL_POINTS: f64 = 2_097_152.0;
 
 /// How often the step is made smaller.
 const ATTEMPTS: u32 = 6;
@@ -152,7 +153,7 @@ impl Composition {
             _ => None,
         };
         // A few large losses may decide instead of many small ones; then the estimate of the tilt is rough, and others may do better.
-        for tilt_factor in [1.0, 1.2, 1.45, 0.8] {
+        for tilt_factor in [1.0, 1.2, 0.8] {
             let mut plan = self.plan(tilt_factor);
             if plan.tilt == 0.0 && tilt_factor != 1.0 {
                 break;
@@ -175,7 +176,7 @@ impl Composition {
                 // Half at least, so that the frame grows to the next power of two.
                 let finer = plan.step * (0.8 / apart.sqrt()).clamp(1.0 / 32.0, 0.49);
                 let is_stuck = attempt > 0 && width > 0.7 * before;
-                if is_stuck || (plan.ends[1].0 - plan.ends[0].0) / finer > MOST_POINTS {
+                if is_stuck || (plan.ends[1].0 - plan.ends[0].0) / finer > self.most_points() {
                     break;
                 }
                 before = width;
@@ -183,6 +184,10 @@ impl Composition {
             }
         }
         best.ok_or(failure)
+    }
+
+    fn most_points(&self) -> f64 {
+        if self.precision < 1e-5 { MOST_POINTS } else { USUAL_POINTS }
     }
 
     /// The width that is to be made small.
@@ -264,7 +269,7 @@ impl Composition {
             sketches.window(tilt, (1e-3 * self.precision * (tolerance / self.precision / deviation).min(1.0)).ln());
         let cuts = Cuts { right: 1e-3 * self.precision * delta.max(1e-290) / releases, left: 1e-14, tilt };
         // As few points as the window allows, unless the losses of a single release are coarser.
-        let step = step.max((ends[1].0 - ends[0].0) / MOST_POINTS);
+        let step = step.max((ends[1].0 - ends[0].0) / self.most_points());
         Plan { tilt, step, ends, cuts }
     }
 
