@@ -379,7 +379,7 @@ mod tests {
                     let lower = Curve::new(&terms, frame, Side::Lower, &mut planner).expect("a curve");
                     for x in [-0.25, 0.0, 0.3, 0.5, 2.0] {
                         let exact = slowly(&masses(), times, x, frame.step);
-                        let found = (lower.delta_at(x).expect("inside"), upper.delta_at(x).expect("inside"));
+                        let found = (lower.delta_at(x), upper.delta_at(x));
                         assert!(
                             found.0 <= exact + 1e-14 && found.1 >= exact - 1e-14,
                             "{times} {size} {tilt} at {x}: {found:?} {exact}"
