@@ -94,11 +94,12 @@ impl Comparison {
     /// Asks all accountants.
     pub fn new(accountants: &[Box<dyn Accountant>], charges: &Charges, question: Question) -> Self {
         let mut progress = Progress::new("asking the accountants", accountants.len(), 1);
-        let verdict = |(done, accountant): (usize, &Box<dyn Accountant>)| {
+        let verdict = |(done, accountant): (usize, &dyn Accountant)| {
             progress.reach(done);
-            (accountant.name(), Verdict::of(question.ask(&**accountant, charges)))
+            (accountant.name(), Verdict::of(question.ask(accountant, charges)))
         };
-        let mut verdicts: Vec<_> = accountants.iter().enumerate().map(verdict).collect();
+        let mut verdicts: Vec<_> =
+            accountants.iter().map(|accountant| &**accountant).enumerate().map(verdict).collect();
         if let Some((_, others)) = verdicts.split_first_mut() {
             let rank = |verdict: &Verdict| verdict.bracket().map_or((true, 0.0), |bounds| (false, bounds.upper()));
             others.sort_by(|(_, a), (_, b)| {
