@@ -96,7 +96,7 @@ impl Sketches {
         }
         while holds(high) {
             // Next to the greatest loss no tilt goes further.
-            if self.cumulants(high).variance < 1e-3 * variance {
+            if self.cumulants(high).variance <= 1e-3 * variance || high > 1e200 {
                 return high;
             }
             (low, high) = (high, high * 2.0);
