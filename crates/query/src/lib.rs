@@ -9,14 +9,19 @@
 //! ```
 
 mod answer;
+mod draft;
 mod engine;
 mod error;
+mod figures;
 mod prepare;
 mod source;
 mod sql;
 mod tables;
 
 pub use answer::Answer;
+pub use draft::draft;
+pub use engine::Measure;
 pub use error::QueryError;
 pub use prepare::{Prepared, prepare};
-pub use sql::{Aggregation, Formula, Key, Measure, Options, Output};
+pub use source::SourceError;
+pub use sql::{Aggregation, Formula, Key, Options, Output};

@@ -13,7 +13,7 @@ use datafusion::sql::sqlparser::dialect::GenericDialect;
 use datafusion::sql::sqlparser::parser::Parser;
 use datafusion::sql::sqlparser::tokenizer::{Token, TokenWithSpan};
 use reticent_policy::Policy;
-use reticent_release::{Design, Groups, Plan, Reach};
+use reticent_release::{Design, Groups, Plan, Reach, plan};
 use std::collections::HashMap;
 
 /// How deep parentheses and sub-queries may be nested.
@@ -23,7 +23,6 @@ const DEEPEST: usize = 48;
 const LONGEST: usize = 1 << 20;
 
 /// A query that can be run.
-#[derive(Debug)]
 pub struct Prepared {
     /// The private aggregate and what it needs.
     pub aggregation: Aggregation,
@@ -40,6 +39,12 @@ pub struct Prepared {
     /// The rest of the query, over the table of released figures.
     pub(crate) after: LogicalPlan,
     pub(crate) context: SessionContext,
+}
+
+impl std::fmt::Debug for Prepared {
+    fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(out, "Prepared {{ sql: {:?} }}", self.sql)
+    }
 }
 
 /// Reads, checks and plans a query under a policy. Only public tables are opened.
@@ -95,7 +100,7 @@ pub async fn prepare(policy: &Policy, sql: &str, options: Options) -> Result<Pre
     aggregation.rows = tables.with_public_sources(aggregation.rows)?;
 
     let (epsilon, delta) = price(policy, &options)?;
-    let plan = Plan::new(&design(&aggregation, epsilon, delta))?;
+    let plan = plan(&design(&aggregation, epsilon, delta))?;
     Ok(Prepared { aggregation, plan, sql, columns: names, epsilon, delta, after, context })
 }
 

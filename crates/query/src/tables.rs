@@ -1,7 +1,7 @@
 //! The tables of a policy as the planner sees them: names, types and public facts. No private table is opened to plan a query.
 
 use crate::error::QueryError;
-use crate::source::data_type;
+use crate::source::engine_type;
 use crate::sql::{Domain, Facts, Range};
 use datafusion::arrow::datatypes::{Field, Schema};
 use datafusion::catalog::TableProvider;
@@ -43,7 +43,7 @@ impl<'a> Tables<'a> {
 
     /// The columns of a table, in the engine's types. All may be NULL as far as the engine is concerned: what a policy says is not a reason to crash.
     pub(crate) fn schema(table: &TablePolicy) -> Schema {
-        let fields = table.columns().iter().map(|column| Field::new(column.name(), data_type(column.kind()), true));
+        let fields = table.columns().iter().map(|column| Field::new(column.name(), engine_type(column.kind()), true));
         Schema::new(fields.collect::<Vec<_>>())
     }
 
@@ -62,7 +62,7 @@ impl<'a> Tables<'a> {
         let range = |bounds: &reticent_policy::Bounds| {
             bounds.numbers().map_or(Range::UNKNOWN, |(lower, upper)| Range::new(lower, upper))
         };
-        let of = data_type(column.kind());
+        let of = engine_type(column.kind());
         let values = column.values().map(|values| {
             // A policy's value always casts to the type of its own column.
             values.iter().filter_map(|value| scalar(value).cast_to(&of).ok()).collect::<Vec<_>>()

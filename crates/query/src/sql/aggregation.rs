@@ -2,8 +2,10 @@
 
 use super::domain::Domains;
 use super::facts::{Domain, Facts};
+use super::range::Range;
 use super::rows::{Rows, Unit, plain_column, planner, refused};
 use super::total::{Total, constant};
+use crate::engine::Measure;
 use crate::error::QueryError;
 use datafusion::arrow::datatypes::DataType;
 use datafusion::common::{Column, ScalarValue, TableReference};
@@ -16,15 +18,6 @@ use std::sync::Arc;
 
 /// The most groups of an answer whose groups are public.
 const MOST_GROUPS: usize = 1_000_000;
-
-/// A statistic and the value column that it is about; rows themselves if there is none.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Measure {
-    /// What is computed.
-    pub statistic: Statistic,
-    /// Of which of the values.
-    pub value: Option<usize>,
-}
 
 /// How a column of the answer follows from the statistics, by their places.
 #[derive(Clone, Debug, PartialEq)]
@@ -236,19 +229,19 @@ impl Collector<'_> {
                 let value = self.value(expression);
                 let (lower, upper) = (facts.range.lower, facts.range.upper);
                 if let Some(unit) = facts.unit_range {
-                    let grid = Grid::around_zero(lower, upper, integer)?;
-                    let contribution = grid.total(unit.lower, unit.upper)?;
+                    let grid = Grid::for_values(lower, upper, integer)?;
+                    let contribution = unit_total(&grid, unit);
                     let sum = self.measure(Statistic::Sum { grid, contribution }, Some(value));
                     return Ok(Formula::Sum { sum, count: None });
                 }
                 let contribution = Contribution::Rows(self.max_rows);
-                let centred = Statistic::Sum { grid: Grid::around_middle(lower, upper, integer)?, contribution };
+                let centred = Statistic::Sum { grid: Grid::around_midpoint(lower, upper, integer)?, contribution };
                 // A mean of the same values needs the sum around the middle and the count. The sum follows from these: one statistic less to pay for.
                 let known = |measure: &Measure| measure.statistic == centred && measure.value == Some(value);
                 if let Some(sum) = self.measures.iter().position(known) {
                     return Ok(Formula::Sum { sum, count: Some(self.count_of(value)) });
                 }
-                let grid = Grid::around_zero(lower, upper, integer)?;
+                let grid = Grid::for_values(lower, upper, integer)?;
                 let sum = self.measure(Statistic::Sum { grid, contribution }, Some(value));
                 Ok(Formula::Sum { sum, count: None })
             }
@@ -260,14 +253,11 @@ impl Collector<'_> {
             ("var" | "var_pop" | "stddev" | "stddev_pop", [argument]) => {
                 let (bare, facts, integer) = self.number(&shown, argument)?;
                 let (sum, count) = self.centred(&bare, &facts, integer, filter)?;
-                let (lower, upper) = (facts.range.lower, facts.range.upper);
-                let centre = Grid::around_middle(lower, upper, integer)?.centre;
-                let distance = self.summable(self.filtered(&bare, filter)?, false)? - lit(centre);
-                let most = (upper - centre).max(centre - lower);
+                let around = Grid::around_midpoint(facts.range.lower, facts.range.upper, integer)?;
+                let distance = self.summable(self.filtered(&bare, filter)?, false)? - lit(around.centre);
                 let value = self.value(distance.clone() * distance);
-                let grid = Grid::around_zero(0.0, most * most, false)?;
                 let contribution = Contribution::Rows(self.max_rows);
-                let squares = self.measure(Statistic::Sum { grid, contribution }, Some(value));
+                let squares = self.measure(Statistic::Sum { grid: around.of_squares()?, contribution }, Some(value));
                 let sample = !name.ends_with("_pop");
                 Ok(Formula::Spread { sum, squares, count, sample, root: name.starts_with("stddev") })
             }
@@ -304,7 +294,7 @@ impl Collector<'_> {
     ) -> Result<(usize, usize), QueryError> {
         let expression = self.summable(self.filtered(bare, filter)?, integer)?;
         let value = self.value(expression);
-        let grid = Grid::around_middle(facts.range.lower, facts.range.upper, integer)?;
+        let grid = Grid::around_midpoint(facts.range.lower, facts.range.upper, integer)?;
         let contribution = Contribution::Rows(self.max_rows);
         let sum = self.measure(Statistic::Sum { grid, contribution }, Some(value));
         Ok((sum, self.count_of(value)))
@@ -314,7 +304,7 @@ impl Collector<'_> {
         let (bare, facts, integer) = self.number("a quantile", argument)?;
         let expression = self.summable(self.filtered(&bare, filter)?, integer)?;
         let value = self.value(expression);
-        let grid = Grid::around_middle(facts.range.lower, facts.range.upper, integer)?;
+        let grid = Grid::around_midpoint(facts.range.lower, facts.range.upper, integer)?;
         // Quantiles of one value are released together.
         let mut known = self.measures.iter_mut().enumerate();
         let same = known.find_map(|(place, measure)| match &mut measure.statistic {
@@ -333,6 +323,13 @@ impl Collector<'_> {
     }
 }
 
+/// The limits of one unit's sum in steps of a grid around zero: they hold zero, which is the sum of a unit without values.
+fn unit_total(grid: &Grid, unit: Range) -> Contribution {
+    // A cast of a float that is too large stops at the greatest integer, which is refused as a sensitivity.
+    let steps = |limit: f64| (limit / grid.step).round() as i64;
+    Contribution::Total { lower: steps(unit.lower).min(0), upper: steps(unit.upper).max(0) }
+}
+
 /// The distinct values of a column of public tables, read from them.
 async fn public_values(
     state: &SessionState,
@@ -340,7 +337,7 @@ async fn public_values(
     plan: &LogicalPlan,
     column: &Column,
 ) -> Result<Vec<ScalarValue>, QueryError> {
-    let read = |_| QueryError::Source("a public table could not be read".to_owned());
+    let read = |_| QueryError::Refused("a public table could not be read".to_owned());
     let input = Arc::new(run(plan.clone())?);
     let projection = Projection::try_new(vec![Expr::Column(column.clone())], input).map_err(planner)?;
     let distinct = datafusion::logical_expr::Distinct::All(Arc::new(LogicalPlan::Projection(projection)));

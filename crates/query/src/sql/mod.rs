@@ -14,7 +14,7 @@ mod rows;
 mod total;
 mod walk;
 
-pub use aggregation::{Aggregation, Formula, Key, Measure, Output};
+pub use aggregation::{Aggregation, Formula, Key, Output};
 pub use options::Options;
 
 pub(crate) use facts::{Domain, Facts};

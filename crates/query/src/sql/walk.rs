@@ -411,7 +411,7 @@ impl<'a> Walk<'a> {
     }
 
     async fn check_unique(&self, scan: &LogicalPlan, table: &TablePolicy, unique: &[String]) -> Result<(), QueryError> {
-        let read = |_| QueryError::Source(format!("the public table {} could not be read", table.name()));
+        let read = |_| QueryError::Refused(format!("the public table {} could not be read", table.name()));
         let columns: Vec<Expr> = unique
             .iter()
             .map(|name| Expr::Column(Column::new(Some(table.name().to_owned()), name.clone())))
