@@ -1,1 +1,7 @@
 //! Differentially private SQL.
+
+mod draft;
+mod source;
+
+pub use draft::draft;
+pub use source::{SourceError, engine_type, open};
