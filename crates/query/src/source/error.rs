@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use datafusion::common::DataFusionError;
 
 /// Why a table cannot be opened or read.
-#[derive(Debug, thiserror::Error)]
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum SourceError {
     /// A path of the policy leads nowhere.
