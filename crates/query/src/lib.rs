@@ -1,1 +1,6 @@
 //! Differentially private SQL.
+
+pub mod engine;
+mod error;
+
+pub use error::QueryError;
