@@ -9,7 +9,7 @@ use thiserror::Error;
 /// Why there is no answer.
 ///
 /// No message quotes data. What the engine below reports can quote a cell, so it is reduced to a kind here.
-#[derive(Debug, Error)]
+#[derive(Clone, Debug, Error, PartialEq)]
 #[non_exhaustive]
 pub enum QueryError {
     /// The query asks for something that is not offered; the message says what to write instead.

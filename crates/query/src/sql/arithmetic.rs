@@ -25,11 +25,6 @@ pub(crate) fn checked(left: Expr, operator: Operator, right: Expr) -> Expr {
 }
 
 impl Checked {
-    /// The operator, if an expression is such a call.
-    pub(crate) fn operator_of(function: &ScalarUDF) -> Option<Operator> {
-        function.inner().downcast_ref::<Checked>().map(|checked| checked.operator)
-    }
-
     fn integers(&self, a: i64, b: i64) -> Option<i64> {
         match self.operator {
             Operator::Plus => a.checked_add(b),
