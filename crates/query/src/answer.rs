@@ -15,16 +15,18 @@ use datafusion::catalog::TableProvider;
 use datafusion::common::ScalarValue;
 use datafusion::datasource::MemTable;
 use datafusion::logical_expr::LogicalPlan;
-use datafusion::physical_plan::collect;
+use datafusion::physical_plan::{ExecutionPlan, collect};
 use reticent_noise::randomness::SecureRandom;
 use reticent_policy::Policy;
-use reticent_release::{Exact, Released};
+use reticent_release::{Exact, Noisy, Released};
 use std::collections::HashMap;
 use std::sync::Arc;
 
 /// The answer to a query: a table, and how far off its figures may be.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Answer {
+    /// What the noise was added to, before anything was derived from it, in the order of the statistics and of the groups that are shown: for whoever goes on with the figures.
+    pub released: Vec<Noisy>,
     /// The table that the query asked for.
     pub table: RecordBatch,
     /// For each column of the table the 95% half-width of each of its cells; none for what is not a noisy number.
@@ -36,33 +38,55 @@ fn closed(place: &'static str) -> impl Fn(datafusion::common::DataFusionError) -
     move |_| QueryError::Fault { place }
 }
 
-impl Prepared {
-    /// Runs the query: opens the private tables, computes the exact totals, adds the noise that was planned, and computes the rest. `progress` is told how many rows were read.
+/// A query whose tables are open: what can be wrong with files has been found, and no row has been read.
+pub struct Opened<'a> {
+    prepared: &'a Prepared,
+    input: Arc<dyn ExecutionPlan>,
+}
+
+impl std::fmt::Debug for Opened<'_> {
+    fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(out, "Opened({:?})", self.prepared)
+    }
+}
+
+impl Opened<'_> {
+    /// Runs the query: computes the exact totals, adds the noise that was planned, and computes the rest. `progress` is told how many rows were read.
     ///
     /// What it costs must have been paid before: everything is spent once a row has been read.
     ///
     /// # Errors
-    /// If a source cannot be opened or read, or there is no randomness. No error depends on a value in the data.
+    /// If a source cannot be read, or there is no randomness. No error depends on a value in the data.
     pub async fn run(
         &self,
-        policy: &Policy,
         random: &mut SecureRandom,
         progress: impl Fn(u64) + Send + Sync + 'static,
     ) -> Result<Answer, QueryError> {
         let key = SecretKey::draw(random)?;
-        let (keys, exact) = self.totals(policy, key, progress).await?;
-        let released = self.plan.release(&exact, random)?;
+        let (keys, exact) = self.totals(key, progress).await?;
+        let released = self.prepared.plan.release(&exact, random)?;
         drop(exact);
-        self.finish(&keys, &released).await
+        self.prepared.finish(&keys, &released).await
     }
 
     /// The keys of the groups and the exact totals of bounded contributions.
     pub(crate) async fn totals(
         &self,
-        policy: &Policy,
         key: SecretKey,
         progress: impl Fn(u64) + Send + Sync + 'static,
     ) -> Result<(RecordBatch, Exact), QueryError> {
+        let context = self.prepared.context.task_ctx();
+        let (layout, groups) = (self.prepared.layout(), self.prepared.group_keys()?);
+        exact_totals(self.input.clone(), &layout, groups, context, key, progress).await
+    }
+}
+
+impl Prepared {
+    /// Opens the private tables. Names and types of their columns are compared with the policy; no row is read.
+    ///
+    /// # Errors
+    /// If a source cannot be opened.
+    pub async fn open(&self, policy: &Policy) -> Result<Opened<'_>, QueryError> {
         let mut sources: HashMap<String, Arc<dyn TableProvider>> = HashMap::new();
         for name in tables_of(&self.aggregation.rows)? {
             if let Some(table) = policy.tables().iter().find(|table| table.name() == name) {
@@ -72,8 +96,7 @@ impl Prepared {
         let rows = with_sources(self.aggregation.rows.clone(), &sources)?;
         let state = self.context.state();
         let input = state.create_physical_plan(&rows).await.map_err(closed("the plan of the rows"))?;
-        let layout = self.layout();
-        exact_totals(input, &layout, self.group_keys()?, state.task_ctx(), key, progress).await
+        Ok(Opened { prepared: self, input })
     }
 
     fn layout(&self) -> Layout {
@@ -117,7 +140,7 @@ impl Prepared {
     }
 
     /// The rest of the query over released figures.
-    async fn finish(&self, keys: &RecordBatch, released: &Released) -> Result<Answer, QueryError> {
+    pub(crate) async fn finish(&self, keys: &RecordBatch, released: &Released) -> Result<Answer, QueryError> {
         let private = &self.aggregation;
         let columns = figures(&private.outputs, &private.measures, &self.plan, released);
         let kept = UInt64Array::from_iter_values(released.kept.iter().map(|&group| group as u64));
@@ -144,10 +167,10 @@ impl Prepared {
         let filled: Arc<dyn TableProvider> = Arc::new(MemTable::try_new(schema, vec![vec![table]]).map_err(&fault)?);
         let sources = HashMap::from([(RELEASED.to_owned(), filled)]);
         let after = with_sources(self.after.clone(), &sources)?;
-        self.rest(&after).await
+        self.rest(&after, released).await
     }
 
-    async fn rest(&self, after: &LogicalPlan) -> Result<Answer, QueryError> {
+    async fn rest(&self, after: &LogicalPlan, released: &Released) -> Result<Answer, QueryError> {
         let fault = closed("the part of the query above its aggregates");
         let state = self.context.state();
         let physical = state.create_physical_plan(after).await.map_err(&fault)?;
@@ -169,7 +192,7 @@ impl Prepared {
             .iter()
             .map(|column| column.as_primitive::<Float64Type>().iter().collect::<Vec<_>>())
             .collect();
-        Ok(Answer { table, half_widths })
+        Ok(Answer { released: released.statistics.clone(), table, half_widths })
     }
 }
 

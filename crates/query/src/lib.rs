@@ -18,7 +18,7 @@ mod source;
 mod sql;
 mod tables;
 
-pub use answer::Answer;
+pub use answer::{Answer, Opened};
 pub use draft::draft;
 pub use engine::Measure;
 pub use error::QueryError;

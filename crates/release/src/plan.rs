@@ -204,6 +204,14 @@ impl Plan {
         events
     }
 
+    /// What runs for a statistic that is a number, in steps; `None` for quantiles and constants.
+    pub fn event(&self, statistic: usize) -> Option<Event> {
+        match self.parts.get(statistic)? {
+            Part::Number(noise) => Some(noise.event()),
+            Part::Constant | Part::Quantiles(_) => None,
+        }
+    }
+
     /// Why this noise, in a sentence.
     pub fn reason(&self) -> &str {
         &self.reason
