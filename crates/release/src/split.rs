@@ -181,7 +181,7 @@ mod tests {
         // Two counts in 9 groups each: sigma = sqrt(18) times the optimum of reference/gaussian_sigma.json for (1, 1e-5), and b = 9 / 0.5.
         let numbers = [number(1, 9, 1.0), number(1, 9, 1.0)];
         let gaussians = gaussian_noises(&numbers, 1.0, 1e-5).expect("valid");
-        let sigma = 18f64.sqrt() * 3.7306316348159418;
+        let sigma = 18f64.sqrt() * 3.730_631_634_815_942;
         assert!(gaussians.iter().all(|noise| (noise.scale() / sigma - 1.0).abs() < 1e-13), "{gaussians:?}");
         assert!(gaussian_delta(&gaussians, 1.0).is_ok_and(|delta| delta <= 1e-5 && delta > 0.999_999_999e-5));
         let laplaces = pure_noises(&numbers, 1.0).expect("valid");
