@@ -4,7 +4,7 @@ use crate::added_noise::AddedNoise;
 use crate::error::ReleaseError;
 use crate::selection::{OptimalSelection, Selection, Threshold};
 use crate::split::{Number, choice_loss, gaussian_delta, gaussian_noises, pure_noises, share, weighted_square_error};
-use crate::{Design, Groups, Statistic, UnitInfluence};
+use crate::{Design, Groups, NoiseFamily, Statistic, UnitInfluence};
 use reticent_numerics::rounding::{div_down, sub_down};
 use reticent_numerics::{Bounds, Enclosure};
 
@@ -55,10 +55,11 @@ struct Allowance {
 
 impl Draft {
     /// The draft of least error; for groups that are found, of the least product of that error with the number of units at which a group is shown with probability 1/2.
-    pub(crate) fn best(design: &Design, weights: &[f64]) -> Result<Draft, ReleaseError> {
+    pub(crate) fn best(design: &Design, weights: &[f64], noise: NoiseFamily) -> Result<Draft, ReleaseError> {
         let task = Task::new(design, weights)?;
-        let families: &[Family] = match design.delta {
-            Some(_) if !task.numbers.is_empty() => &[Family::Pure, Family::Gaussian],
+        let families: &[Family] = match (noise, design.delta) {
+            (NoiseFamily::LeastError, Some(_)) if !task.numbers.is_empty() => &[Family::Pure, Family::Gaussian],
+            (NoiseFamily::Gaussian, Some(_)) => &[Family::Gaussian],
             _ => &[Family::Pure],
         };
         let mut drafts = Vec::new();
@@ -71,7 +72,7 @@ impl Draft {
                 }
             }
         }
-        if let (Groups::Found, []) = (design.groups, task.numbers.as_slice()) {
+        if design.groups == Groups::Found && task.numbers.is_empty() && families == [Family::Pure] {
             drafts.push(task.selected_by_number(Family::Gaussian));
         }
         let mut refusal = ReleaseError::Refused("there is no way to release this".into());

@@ -28,6 +28,6 @@ pub use design::{Design, UnitInfluence};
 pub use error::ReleaseError;
 pub use exact::{Exact, Totals};
 pub use grid::Grid;
-pub use plan::{Charge, Plan, SelectionSummary, plan, plan_weighted};
+pub use plan::{Charge, NoiseFamily, Plan, Preferences, SelectionSummary, plan, plan_with};
 pub use released::{Noisy, Released};
 pub use statistic::{Contribution, Groups, Reach, Statistic};

@@ -53,7 +53,7 @@ impl QuantileChoice {
         values: &[(i64, u64)],
         random: &mut R,
     ) -> Result<i64, RandomnessError> {
-        let ranked = Ranked { choice: self, runs: self.runs(values) };
+        let ranked = Ranked::new(self, self.runs(values));
         // There is always a run: the grid has a point.
         let chosen = choose(&ranked, random)?.unwrap_or(0);
         let run =
@@ -74,8 +74,18 @@ impl QuantileChoice {
         like.exactly(self.epsilon) / (longer * like.exactly(f64::from(self.max_rows))).times_power_of_two(1)
     }
 
-    /// All points of the grid, in runs. Values are ascending; those outside the grid count at its ends.
+    /// `q n`.
+    fn target<E: Enclosure>(&self, runs: &[Run], like: &E) -> E {
+        like.exactly(self.point) * whole(runs.last().map_or(0, |run| run.up_to), like)
+    }
+
+    /// All points of the grid, in runs. Values outside the grid count at its ends.
     fn runs(&self, values: &[(i64, u64)]) -> Vec<Run> {
+        if !values.is_sorted_by_key(|value| value.0) {
+            let mut sorted = values.to_vec();
+            sorted.sort_unstable_by_key(|value| value.0);
+            return self.runs(&sorted);
+        }
         let (lower, upper) = (self.grid.lower, self.grid.upper);
         let mut runs: Vec<Run> = Vec::with_capacity(2 * values.len() + 1);
         let (mut next, mut seen) = (Some(lower), 0u64);
@@ -103,10 +113,37 @@ impl QuantileChoice {
     }
 }
 
+/// Runs with their weights.
 #[derive(Debug)]
 struct Ranked<'a> {
     choice: &'a QuantileChoice,
     runs: Vec<Run>,
+    /// The weights between two `f64`, which decide nearly every choice.
+    quick: Vec<Bounds>,
+}
+
+impl<'a> Ranked<'a> {
+    fn new(choice: &'a QuantileChoice, runs: Vec<Run>) -> Self {
+        let like = Bounds::ONE;
+        let (rate, target) = (choice.rate(&like), choice.target(&runs, &like));
+        let quick = runs.iter().map(|run| run.weight(&rate, &target)).collect();
+        Ranked { choice, runs, quick }
+    }
+}
+
+impl Run {
+    /// `points exp(-c distance)`.
+    fn weight<E: Enclosure>(&self, rate: &E, target: &E) -> E {
+        let short = target.clone() - whole(self.up_to, target);
+        let over = whole(self.below, target) - target.clone();
+        let distance = target.exactly(0.0).max(short).max(over);
+        whole(self.points, target) * (-(rate.clone() * distance)).exp()
+    }
+}
+
+/// An integer; those that are `f64` take one operation.
+fn whole<E: Enclosure>(n: u64, like: &E) -> E {
+    if n <= 1 << 53 { like.exactly(n as f64) } else { like.integer(i128::from(n)) }
 }
 
 impl Weights for Ranked<'_> {
@@ -114,15 +151,11 @@ impl Weights for Ranked<'_> {
         self.runs.len()
     }
 
-    /// `points exp(-c distance)`.
     fn weight<E: Enclosure>(&self, index: usize, like: &E) -> E {
-        let run = self.runs[index];
-        let all = self.runs.last().map_or(0, |run| run.up_to);
-        let target = like.exactly(self.choice.point) * like.integer(i128::from(all));
-        let short = target.clone() - like.integer(i128::from(run.up_to));
-        let over = like.integer(i128::from(run.below)) - target;
-        let distance = like.exactly(0.0).max(short).max(over);
-        like.integer(i128::from(run.points)) * (-(self.choice.rate(like) * distance)).exp()
+        if like.precision() <= Bounds::ONE.precision() {
+            return like.between(self.quick[index].lower(), self.quick[index].upper());
+        }
+        self.runs[index].weight(&self.choice.rate(like), &self.choice.target(&self.runs, like))
     }
 }
 

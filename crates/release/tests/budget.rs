@@ -7,7 +7,9 @@ use reticent_accounting::{
 use reticent_events::Event;
 use reticent_mechanisms::{Delta, Epsilon, Notion};
 use reticent_noise::randomness::{RandomBits, SeededRandom};
-use reticent_release::{Contribution, Design, Grid, Groups, Reach, Statistic, plan, plan_weighted};
+use reticent_release::{
+    Contribution, Design, Grid, Groups, NoiseFamily, Preferences, Reach, Statistic, plan, plan_with,
+};
 
 struct Chance(SeededRandom);
 
@@ -134,11 +136,45 @@ fn weights_move_noise_from_one_statistic_to_another() {
         epsilon: 1.0,
         delta: None,
     };
-    let (even, uneven) = (plan(&design).unwrap(), plan_weighted(&design, &[8.0, 1.0]).unwrap());
+    let weighted = |weights: &[f64]| {
+        plan_with(&design, &Preferences { weights: Some(weights.to_vec()), ..Preferences::default() })
+    };
+    let (even, uneven) = (plan(&design).unwrap(), weighted(&[8.0, 1.0]).unwrap());
     // Shares of epsilon as the cube roots, 2 : 1.
     assert!((even.scale(0).unwrap() / 4.0 - 1.0).abs() < 1e-9 && (uneven.scale(0).unwrap() / 3.0 - 1.0).abs() < 1e-9);
     assert!((uneven.scale(1).unwrap() / 24.0 - 1.0).abs() < 1e-9);
     for bad in [vec![1.0], vec![1.0, 0.0], vec![f64::NAN, 1.0], vec![1.0, 1e300]] {
-        assert!(plan_weighted(&design, &bad).is_err_and(|error| error.to_string().contains("weight")));
+        assert!(weighted(&bad).is_err_and(|error| error.to_string().contains("weight")));
     }
+}
+
+#[test]
+fn a_family_can_be_wished_for() {
+    let mut design = Design {
+        statistics: vec![Statistic::Units],
+        groups: Groups::Public(10),
+        reach: Reach { max_groups: 1 },
+        epsilon: 1.0,
+        delta: Some(1e-6),
+    };
+    let of = |design: &Design, noise| plan_with(design, &Preferences { noise, ..Preferences::default() });
+    let cost = |noise| {
+        let plan = of(&design, noise).unwrap();
+        Budget::ZeroConcentrated { rho: 1.0 }.cost(&plan.charge().event.unwrap()).unwrap()
+    };
+    // What the documentation of the families says of the cost in zCDP.
+    assert!((cost(NoiseFamily::Pure) / cost(NoiseFamily::Gaussian) - 16.5).abs() < 0.1);
+    assert_eq!(cost(NoiseFamily::LeastError), cost(NoiseFamily::Pure));
+    design.reach.max_groups = 10;
+    assert_eq!(of(&design, NoiseFamily::Pure).unwrap().guarantee().notion, Notion::Pure);
+    assert_eq!(of(&design, NoiseFamily::LeastError).unwrap().mechanism(0), Some("gaussian"));
+    design.delta = None;
+    assert!(of(&design, NoiseFamily::Gaussian).is_err_and(|error| error.to_string().contains("delta")));
+    design.groups = Groups::Found;
+    design.delta = Some(1e-6);
+    let pure = of(&design, NoiseFamily::Pure).unwrap();
+    assert_eq!(
+        (pure.mechanism(0), pure.selection().map(|selection| selection.rule)),
+        (Some("discrete-laplace"), Some("threshold"))
+    );
 }
