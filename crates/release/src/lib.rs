@@ -17,7 +17,7 @@ mod error;
 mod exact;
 mod grid;
 mod plan;
-mod quantile;
+mod quantiles;
 mod released;
 mod rounded_gaussian;
 mod selection;

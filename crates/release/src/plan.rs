@@ -3,8 +3,9 @@
 use crate::added_noise::AddedNoise;
 use crate::draft::Draft;
 use crate::error::{ReleaseError, require};
-use crate::quantile::QuantileChoice;
+use crate::quantiles::{QuantileSearch, levels};
 use crate::selection::Selection;
+use crate::split::Rounds;
 use crate::{Design, Statistic, UnitInfluence};
 use reticent_events::Event;
 use reticent_mechanisms::{Guarantee, Notion};
@@ -65,7 +66,7 @@ pub(crate) enum Part {
     /// No unit moves it: it is what it is, at no cost.
     Constant,
     Number(AddedNoise),
-    Quantiles(Vec<QuantileChoice>),
+    Quantiles(QuantileSearch),
 }
 
 /// What a release costs, as a filter charges it.
@@ -148,15 +149,12 @@ pub fn plan_with(design: &Design, preferences: &Preferences) -> Result<Plan, Rel
     let mut parts = Vec::with_capacity(design.statistics.len());
     for statistic in &design.statistics {
         let part = match statistic {
-            Statistic::Quantiles { grid, max_rows, points } => {
-                let choice = |&point: &f64| QuantileChoice {
-                    grid: *grid,
-                    point,
-                    max_rows: *max_rows,
-                    epsilon: draft.choice_epsilon,
-                };
-                Part::Quantiles(points.iter().map(choice).collect())
-            }
+            Statistic::Quantiles { grid, max_rows, points } => Part::Quantiles(QuantileSearch {
+                grid: *grid,
+                points: points.clone(),
+                max_rows: *max_rows,
+                epsilon: draft.round_epsilon,
+            }),
             statistic if design.influence(statistic)?.per_group == 0 => Part::Constant,
             _ => Part::Number(numbers.next().ok_or(ReleaseError::Mismatch("a statistic has no noise"))?),
         };
@@ -225,12 +223,10 @@ impl Plan {
         });
         let mut events: Vec<Event> = numbers.chain(self.hidden.iter().map(AddedNoise::event)).collect();
         for part in &self.parts {
-            if let Part::Quantiles(choices) = part
-                && let Some(choice) = choices.first()
-            {
-                let times = u64::from(self.design.groups_moved()).saturating_mul(choices.len() as u64);
-                let event = Event::Exponential { epsilon: choice.epsilon };
-                events.push(if times == 1 { event } else { Event::Repetition { times, event: Box::new(event) } });
+            if let Part::Quantiles(search) = part {
+                let (groups, rounds) = (u64::from(self.design.groups_moved()), u64::from(levels(&search.points)));
+                let drawn = Rounds { points: groups * rounds, shares: groups * rounds.saturating_sub(1) };
+                events.extend(drawn.events(search.epsilon));
             }
         }
         events
@@ -278,11 +274,11 @@ impl Plan {
         }
     }
 
-    /// How many ranks off each quantile of a statistic is at most, with probability 0.95: public, and true of all data. How far off its value is depends on the
-    /// data, so that there is no half-width. `None` for other statistics.
+    /// How many ranks off each quantile of a statistic is at most, with probability 0.95: public, and true of all data (with more than one quantile, up to a 512th of the values at a point where the search has
+    /// cut). How far off its value is depends on the data, so that there is no half-width. `None` for other statistics.
     pub fn rank_errors(&self, statistic: usize) -> Option<Vec<f64>> {
         match self.parts.get(statistic)? {
-            Part::Quantiles(choices) => Some(choices.iter().map(QuantileChoice::rank_error_95).collect()),
+            Part::Quantiles(search) => Some(search.rank_errors_95()),
             Part::Constant | Part::Number(_) => None,
         }
     }
