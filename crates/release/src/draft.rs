@@ -3,6 +3,7 @@
 use crate::added_noise::AddedNoise;
 use crate::error::ReleaseError;
 use crate::quantiles::levels;
+use crate::reason::reason;
 use crate::selection::{OptimalSelection, Selection, Threshold};
 use crate::split::{
     Number, Rounds, gaussian_delta, gaussian_noises, pure_noises, round_loss, share, weighted_square_error,
@@ -32,17 +33,17 @@ pub(crate) struct Draft {
 }
 
 /// What a draft is made for.
-struct Task<'a> {
+pub(crate) struct Task<'a> {
     design: &'a Design,
-    numbers: Vec<Number>,
+    pub(crate) numbers: Vec<Number>,
     /// The statistic that counts units, as its place among the statistics and among the numbers.
     counting: Option<(usize, usize)>,
     /// How many rounds of quantiles there are in a group, for points and for shares of points.
     rounds: u32,
     share_rounds: u32,
     /// How many quantiles there are.
-    quantiles: usize,
-    groups: u32,
+    pub(crate) quantiles: usize,
+    pub(crate) groups: u32,
 }
 
 /// Which noise is added to numbers.
@@ -81,7 +82,7 @@ impl Draft {
         if design.groups == Groups::Found && task.numbers.is_empty() && families == [Family::Pure] {
             drafts.push(task.selected_by_number(Family::Gaussian));
         }
-        let mut refusal = ReleaseError::Refused("there is no way to release this".into());
+        let mut refusal = None;
         let mut best: Option<(Draft, f64)> = None;
         let mut runner_up = f64::INFINITY;
         for draft in drafts {
@@ -97,11 +98,13 @@ impl Draft {
                         }
                     }
                 }
-                Err(error) => refusal = error,
+                Err(error) => refusal = refusal.or(Some(error)),
             }
         }
-        let (mut best, merit) = best.ok_or(refusal)?;
-        best.reason = task.explain(&best, runner_up / merit);
+        // Of several refusals the first: it is of the simplest way.
+        let nothing = || ReleaseError::Refused("there is no way to release this".into());
+        let (mut best, merit) = best.ok_or_else(|| refusal.unwrap_or_else(nothing))?;
+        best.reason = reason(&task, &best, runner_up / merit);
         Ok(best)
     }
 }
@@ -145,16 +148,12 @@ impl<'a> Task<'a> {
         let (epsilon, delta) = (self.design.epsilon, self.delta()?);
         let others = self.numbers.len() as f64 + f64::from(self.rounds);
         let selecting = share(epsilon, 1.0, others + 1.0);
-        let draft = if others > 0.0 {
-            let allowance = Allowance { epsilon: share(epsilon, others, others + 1.0), delta: Some(delta / 2.0) };
-            self.noise(family, allowance, None)?
-        } else {
-            self.nothing()
-        };
+        let allowance = Allowance { epsilon: share(epsilon, others, others + 1.0), delta: Some(delta / 2.0) };
+        let draft = self.noise(family, allowance, None)?;
         let left = sub_down(delta, draft.delta_of_noise);
         let groups = f64::from(self.groups);
         let rule = OptimalSelection::new(div_down(selecting, groups), div_down(left, groups))?;
-        Ok(Draft { selection: Some(Selection::Optimal { rule, epsilon: selecting, delta: left }), ..draft })
+        Ok(Draft { selection: Some(Selection::Optimal { rule, groups: self.groups }), ..draft })
     }
 
     /// By a noisy number of units: one of the release, or one that is not shown.
@@ -251,68 +250,5 @@ impl<'a> Task<'a> {
         let error = if shown > 0.0 { ((numbers_error + rounds_error) / shown).exp() } else { 1.0 };
         let hidden = hidden.and_then(|_| noises.pop());
         Ok(Draft { noises, hidden, round_epsilon, selection: None, delta_of_noise, reason: String::new(), error })
-    }
-
-    /// No statistics: the groups are the answer.
-    fn nothing(&self) -> Draft {
-        Draft {
-            noises: Vec::new(),
-            hidden: None,
-            round_epsilon: 0.0,
-            selection: None,
-            delta_of_noise: 0.0,
-            reason: String::new(),
-            error: 1.0,
-        }
-    }
-
-    /// Why a draft was taken, in sentences.
-    fn explain(&self, draft: &Draft, gain: f64) -> String {
-        let moved = u64::from(self.groups).saturating_mul(self.numbers.len() as u64);
-        let numbers = match (draft.noises.first(), moved) {
-            (None, _) => String::new(),
-            (Some(AddedNoise::Gaussian(_)), _) => format!(
-                "Gaussian noise, calibrated for the Euclidean length of all that one unit can move at once ({moved} numbers)"
-            ),
-            (Some(_), 1) => "pure noise on one number, the best that a pure promise allows".into(),
-            (Some(_), _) if draft.noises.iter().any(|noise| noise.name() == "staircase") => {
-                "staircase noise, the best for numbers of which one unit moves one group's".into()
-            }
-            (Some(_), _) => format!(
-                "discrete Laplace noise, calibrated for the sum of all that one unit can move at once ({moved} numbers)"
-            ),
-        };
-        let quantiles = match self.quantiles {
-            0 => String::new(),
-            1 => "one quantile by the exponential mechanism on ranks".into(),
-            more => format!("{more} quantiles by the exponential mechanism on ranks"),
-        };
-        let selection = match &draft.selection {
-            None => String::new(),
-            Some(Selection::Optimal { .. }) => format!(
-                "groups shown by optimal partition selection, with probability 1/2 from {} units on",
-                draft.selection.as_ref().map_or(0, Selection::shown_at_half)
-            ),
-            Some(Selection::Threshold(threshold)) => format!(
-                "groups shown if {} is at least {}",
-                if threshold.statistic.is_some() {
-                    "their released number of units"
-                } else {
-                    "a noisy number of units"
-                },
-                threshold.least
-            ),
-        };
-        let comparison = match draft.selection {
-            _ if !(gain.is_finite() && gain > 1.005) => String::new(),
-            None => format!("the next best way has {gain:.2} times the root mean square error"),
-            Some(_) => format!(
-                "the next best way is {gain:.2} times worse, by its error times the size of groups that it shows"
-            ),
-        };
-        let sentences = [numbers, quantiles, selection, comparison];
-        let text = sentences.iter().filter(|text| !text.is_empty()).cloned().collect::<Vec<_>>().join("; ");
-        let mut letters = text.chars();
-        letters.next().map_or(String::new(), |first| first.to_uppercase().chain(letters).chain(['.']).collect())
     }
 }

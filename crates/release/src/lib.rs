@@ -18,6 +18,7 @@ mod exact;
 mod grid;
 mod plan;
 mod quantiles;
+mod reason;
 mod released;
 mod rounded_gaussian;
 mod selection;

@@ -193,25 +193,14 @@ impl Plan {
     ///
     /// The events of the noise are those of the exact scales; events of quantiles stand for all groups that one unit reaches.
     pub fn events(&self) -> Vec<Event> {
-        let mut events = self.noise_events();
-        match &self.selection {
-            Some(Selection::Optimal { epsilon, delta, .. }) => {
-                events.push(Event::Approximate { epsilon: *epsilon, delta: *delta });
-            }
-            Some(Selection::Threshold(threshold)) => {
-                events.push(Event::Approximate { epsilon: 0.0, delta: threshold.delta });
-            }
-            None => {}
-        }
-        events
+        let selection = self.selection.as_ref().and_then(|selection| selection.event(true));
+        self.noise_events().into_iter().chain(selection).collect()
     }
 
     /// What a filter charges.
     pub fn charge(&self) -> Charge {
-        let mut events = self.noise_events();
-        if let Some(Selection::Optimal { epsilon, .. }) = self.selection {
-            events.push(Event::Approximate { epsilon, delta: 0.0 });
-        }
+        let selection = self.selection.as_ref().and_then(|selection| selection.event(false));
+        let mut events: Vec<Event> = self.noise_events().into_iter().chain(selection).collect();
         let event = if events.len() > 1 { Some(Event::Composition { events }) } else { events.pop() };
         Charge { event, delta: self.delta_for_selection() }
     }
@@ -292,10 +281,7 @@ impl Plan {
             },
             shown_at_half: selection.shown_at_half(),
             delta: selection.delta(),
-            epsilon: match selection {
-                Selection::Optimal { epsilon, .. } => *epsilon,
-                Selection::Threshold(_) => 0.0,
-            },
+            epsilon: selection.epsilon(),
         })
     }
 

@@ -151,20 +151,12 @@ impl QuantileSearch {
     pub(crate) fn rank_errors_95(&self) -> Vec<f64> {
         let points = distinct(&self.points);
         let mut errors = vec![0.0; points.len()];
-        self.add_errors((0.0, 1.0), 0.0, 1, levels(&self.points), &points, &mut errors);
+        self.add_errors((0.0, 1.0), 0.0, levels(&self.points), &points, &mut errors);
         let error = |point: &f64| errors.get(points.partition_point(|other| other < point)).copied();
         self.points.iter().map(|point| error(point).unwrap_or(f64::INFINITY)).collect()
     }
 
-    fn add_errors(
-        &self,
-        (low, high): (f64, f64),
-        above: f64,
-        level: u32,
-        levels: u32,
-        points: &[f64],
-        errors: &mut [f64],
-    ) {
+    fn add_errors(&self, (low, high): (f64, f64), above: f64, levels: u32, points: &[f64], errors: &mut [f64]) {
         let middle = points.len() / 2;
         let Some(&point) = points.get(middle) else { return };
         // 20 times the number of choices on the longest way down.
@@ -178,8 +170,8 @@ impl QuantileSearch {
         errors[middle] = own;
         let cut = own + error(SHARES + 1, LOSS_OF_SHARES * self.epsilon);
         let (below, beyond) = errors.split_at_mut(middle);
-        self.add_errors((low, point), cut, level + 1, levels, &points[..middle], below);
-        self.add_errors((point, high), cut, level + 1, levels, &points[middle + 1..], &mut beyond[1..]);
+        self.add_errors((low, point), cut, levels, &points[..middle], below);
+        self.add_errors((point, high), cut, levels, &points[middle + 1..], &mut beyond[1..]);
     }
 }
 

@@ -59,6 +59,16 @@ impl OptimalSelection {
         Ok(OptimalSelection { certain, ..from })
     }
 
+    /// What one group may lose.
+    pub(crate) fn epsilon(&self) -> f64 {
+        self.epsilon
+    }
+
+    /// The probability with which a lone unit is shown.
+    pub(crate) fn delta(&self) -> f64 {
+        self.delta
+    }
+
     /// Whether a group is shown. One without units never is.
     pub(crate) fn draw<R: RandomBits + ?Sized>(&self, units: u64, random: &mut R) -> Result<bool, RandomnessError> {
         if units == 0 {
