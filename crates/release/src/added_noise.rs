@@ -29,6 +29,8 @@ impl AddedNoise {
     ///
     /// If one unit moves one integer only (`k = 1`) by up to `s > 1`, staircase noise with steps `s` wide is the best there is (Geng and Viswanath 2016); for `s = 1` that is
     /// discrete Laplace noise, and for vectors discrete Laplace noise of scale `k s / epsilon` is what is known.
+    ///
+    /// Truncated Laplace noise is not considered: for `epsilon >= 0.01` and `delta <= 1e-6` its mean square error is less than 1% below, and it would cost a `delta`.
     pub(crate) fn pure(per_group: u64, l1: u64, epsilon: f64) -> Result<Self, ReleaseError> {
         let laplace = AddedNoise::DiscreteLaplace(DiscreteLaplace::calibrate(l1, Epsilon::positive(epsilon)?)?);
         if per_group != l1 || per_group == 1 {

@@ -2,24 +2,28 @@
 
 use crate::added_noise::AddedNoise;
 use crate::error::ReleaseError;
+use crate::quantiles::levels;
+use crate::reason::reason;
 use crate::selection::{OptimalSelection, Selection, Threshold};
-use crate::split::{Number, choice_loss, gaussian_delta, gaussian_noises, pure_noises, share, weighted_square_error};
-use crate::{Design, Groups, Statistic, UnitInfluence};
+use crate::split::{
+    Number, Rounds, gaussian_delta, gaussian_noises, pure_noises, round_loss, share, weighted_square_error,
+};
+use crate::{Design, Groups, NoiseFamily, Statistic, UnitInfluence};
 use reticent_numerics::rounding::{div_down, sub_down};
 use reticent_numerics::{Bounds, Enclosure};
 
 /// One way to do it.
 ///
 /// # Shares
-/// `epsilon` is shared in equal parts: one for each number, one for each quantile, and one for the selection of groups unless a number of the release serves for that. Of `delta`, half is for the selection, and the rest for the noise; what the noise
+/// `epsilon` is shared in equal parts: one for each number, one for each round of quantiles, and one for the selection of groups unless a number of the release serves for that. Of `delta`, half is for the selection, and the rest for the noise; what the noise
 /// does not need goes to the selection.
 #[derive(Clone, Debug)]
 pub(crate) struct Draft {
     /// In the order of the statistics that some unit can move.
     pub(crate) noises: Vec<AddedNoise>,
     pub(crate) hidden: Option<AddedNoise>,
-    /// The loss of one choice of a quantile in one group.
-    pub(crate) choice_epsilon: f64,
+    /// The loss of one round of quantiles in one group.
+    pub(crate) round_epsilon: f64,
     pub(crate) selection: Option<Selection>,
     /// What numbers and quantiles use of `delta`.
     pub(crate) delta_of_noise: f64,
@@ -29,14 +33,17 @@ pub(crate) struct Draft {
 }
 
 /// What a draft is made for.
-struct Task<'a> {
+pub(crate) struct Task<'a> {
     design: &'a Design,
-    numbers: Vec<Number>,
+    pub(crate) numbers: Vec<Number>,
     /// The statistic that counts units, as its place among the statistics and among the numbers.
     counting: Option<(usize, usize)>,
-    /// How many quantiles there are in a group.
-    choices: u32,
-    groups: u32,
+    /// How many rounds of quantiles there are in a group, for points and for shares of points.
+    rounds: u32,
+    share_rounds: u32,
+    /// How many quantiles there are.
+    pub(crate) quantiles: usize,
+    pub(crate) groups: u32,
 }
 
 /// Which noise is added to numbers.
@@ -55,10 +62,11 @@ struct Allowance {
 
 impl Draft {
     /// The draft of least error; for groups that are found, of the least product of that error with the number of units at which a group is shown with probability 1/2.
-    pub(crate) fn best(design: &Design, weights: &[f64]) -> Result<Draft, ReleaseError> {
+    pub(crate) fn best(design: &Design, weights: &[f64], noise: NoiseFamily) -> Result<Draft, ReleaseError> {
         let task = Task::new(design, weights)?;
-        let families: &[Family] = match design.delta {
-            Some(_) if !task.numbers.is_empty() => &[Family::Pure, Family::Gaussian],
+        let families: &[Family] = match (noise, design.delta) {
+            (NoiseFamily::LeastError, Some(_)) if !task.numbers.is_empty() => &[Family::Pure, Family::Gaussian],
+            (NoiseFamily::Gaussian, Some(_)) => &[Family::Gaussian],
             _ => &[Family::Pure],
         };
         let mut drafts = Vec::new();
@@ -71,10 +79,10 @@ impl Draft {
                 }
             }
         }
-        if let (Groups::Found, []) = (design.groups, task.numbers.as_slice()) {
+        if design.groups == Groups::Found && task.numbers.is_empty() && families == [Family::Pure] {
             drafts.push(task.selected_by_number(Family::Gaussian));
         }
-        let mut refusal = ReleaseError::Refused("there is no way to release this".into());
+        let mut refusal = None;
         let mut best: Option<(Draft, f64)> = None;
         let mut runner_up = f64::INFINITY;
         for draft in drafts {
@@ -90,21 +98,27 @@ impl Draft {
                         }
                     }
                 }
-                Err(error) => refusal = error,
+                Err(error) => refusal = refusal.or(Some(error)),
             }
         }
-        let (mut best, merit) = best.ok_or(refusal)?;
-        best.reason = task.explain(&best, runner_up / merit);
+        // Of several refusals the first: it is of the simplest way.
+        let nothing = || ReleaseError::Refused("there is no way to release this".into());
+        let (mut best, merit) = best.ok_or_else(|| refusal.unwrap_or_else(nothing))?;
+        best.reason = reason(&task, &best, runner_up / merit);
         Ok(best)
     }
 }
 
 impl<'a> Task<'a> {
     fn new(design: &'a Design, weights: &[f64]) -> Result<Self, ReleaseError> {
-        let (mut numbers, mut counting, mut choices) = (Vec::new(), None, 0u32);
+        let (mut numbers, mut counting) = (Vec::new(), None);
+        let (mut rounds, mut share_rounds, mut quantiles) = (0u32, 0u32, 0);
         for (index, (statistic, &weight)) in design.statistics.iter().zip(weights).enumerate() {
             if let Statistic::Quantiles { points, .. } = statistic {
-                choices = choices.saturating_add(u32::try_from(points.len()).unwrap_or(u32::MAX));
+                let levels = levels(points);
+                rounds = rounds.saturating_add(levels);
+                share_rounds = share_rounds.saturating_add(levels.saturating_sub(1));
+                quantiles += points.len();
                 continue;
             }
             let influence = design.influence(statistic)?;
@@ -118,7 +132,7 @@ impl<'a> Task<'a> {
             }
             numbers.push(Number { influence, weight });
         }
-        Ok(Task { design, numbers, counting, choices, groups: design.groups_moved() })
+        Ok(Task { design, numbers, counting, rounds, share_rounds, quantiles, groups: design.groups_moved() })
     }
 
     fn delta(&self) -> Result<f64, ReleaseError> {
@@ -132,18 +146,14 @@ impl<'a> Task<'a> {
     /// Each group by a coin of its own, with one part of `epsilon`.
     fn selected_by_coin(&self, family: Family) -> Result<Draft, ReleaseError> {
         let (epsilon, delta) = (self.design.epsilon, self.delta()?);
-        let others = self.numbers.len() as f64 + f64::from(self.choices);
+        let others = self.numbers.len() as f64 + f64::from(self.rounds);
         let selecting = share(epsilon, 1.0, others + 1.0);
-        let draft = if others > 0.0 {
-            let allowance = Allowance { epsilon: share(epsilon, others, others + 1.0), delta: Some(delta / 2.0) };
-            self.noise(family, allowance, None)?
-        } else {
-            self.nothing()
-        };
+        let allowance = Allowance { epsilon: share(epsilon, others, others + 1.0), delta: Some(delta / 2.0) };
+        let draft = self.noise(family, allowance, None)?;
         let left = sub_down(delta, draft.delta_of_noise);
         let groups = f64::from(self.groups);
         let rule = OptimalSelection::new(div_down(selecting, groups), div_down(left, groups))?;
-        Ok(Draft { selection: Some(Selection::Optimal { rule, epsilon: selecting, delta: left }), ..draft })
+        Ok(Draft { selection: Some(Selection::Optimal { rule, groups: self.groups }), ..draft })
     }
 
     /// By a noisy number of units: one of the release, or one that is not shown.
@@ -192,21 +202,21 @@ impl<'a> Task<'a> {
 
     /// What the Gaussians of a draft use of `delta`, rounded down a little.
     fn gaussian_share(&self, draft: &Draft) -> f64 {
-        let of_choices = if self.choices > 0 { 0.5 } else { 1.0 };
-        draft.delta_of_noise * of_choices * (1.0 - 1e-9)
+        let of_numbers = if self.rounds > 0 { 0.5 } else { 1.0 };
+        draft.delta_of_noise * of_numbers * (1.0 - 1e-9)
     }
 
     /// The part of `epsilon` that numbers have where no coin selects groups.
     fn epsilon_of_numbers(&self, hidden: bool) -> f64 {
         let numbers = self.numbers.len() as f64 + f64::from(u8::from(hidden));
-        share(self.design.epsilon, numbers, numbers + f64::from(self.choices))
+        share(self.design.epsilon, numbers, numbers + f64::from(self.rounds))
     }
 
     /// Noise for all numbers, the hidden one too, and losses for all quantiles.
     fn noise(&self, family: Family, allowance: Allowance, hidden: Option<Number>) -> Result<Draft, ReleaseError> {
         let numbers: Vec<Number> = self.numbers.iter().copied().chain(hidden).collect();
-        let (counted, choices) = (numbers.len() as f64, f64::from(self.choices));
-        let all = counted + choices;
+        let (counted, rounds) = (numbers.len() as f64, f64::from(self.rounds));
+        let all = counted + rounds;
         // Where Gaussians and quantiles both want some of delta, each gets half.
         let part = |delta: f64, other: bool| if other { delta / 2.0 } else { delta };
         let gaussian = family == Family::Gaussian && !numbers.is_empty();
@@ -215,92 +225,30 @@ impl<'a> Task<'a> {
             let epsilon = share(allowance.epsilon, counted, all);
             noises = match (family, allowance.delta) {
                 (Family::Gaussian, Some(delta)) => {
-                    let delta = part(delta, self.choices > 0);
+                    let delta = part(delta, self.rounds > 0);
                     delta_of_noise = delta;
                     gaussian_noises(&numbers, epsilon, delta)?
                 }
                 _ => pure_noises(&numbers, epsilon)?,
             };
         }
-        let mut choice_epsilon = 0.0;
-        if self.choices > 0 {
-            let times = u64::from(self.groups).saturating_mul(u64::from(self.choices));
+        let mut round_epsilon = 0.0;
+        if self.rounds > 0 {
+            let times = |rounds: u32| u64::from(self.groups).saturating_mul(u64::from(rounds));
+            let drawn = Rounds { points: times(self.rounds), shares: times(self.share_rounds) };
             let delta = allowance.delta.map(|delta| part(delta, gaussian));
-            let (loss, used) = choice_loss(times, share(allowance.epsilon, choices, all), delta)?;
-            choice_epsilon = loss;
+            let (loss, used) = round_loss(drawn, share(allowance.epsilon, rounds, all), delta)?;
+            round_epsilon = loss;
             // Both halves of the same number: their sum is exact.
             delta_of_noise += used;
         }
         let square = weighted_square_error(self.numbers.iter().zip(&noises));
         let weight: f64 = self.numbers.iter().map(|number| number.weight).sum();
         let numbers_error = if weight > 0.0 { (square / weight).sqrt().ln() * self.numbers.len() as f64 } else { 0.0 };
-        let choices_error = if choices > 0.0 { -choice_epsilon.ln() * choices } else { 0.0 };
-        let shown = self.numbers.len() as f64 + choices;
-        let error = if shown > 0.0 { ((numbers_error + choices_error) / shown).exp() } else { 1.0 };
+        let rounds_error = if rounds > 0.0 { -round_epsilon.ln() * rounds } else { 0.0 };
+        let shown = self.numbers.len() as f64 + rounds;
+        let error = if shown > 0.0 { ((numbers_error + rounds_error) / shown).exp() } else { 1.0 };
         let hidden = hidden.and_then(|_| noises.pop());
-        Ok(Draft { noises, hidden, choice_epsilon, selection: None, delta_of_noise, reason: String::new(), error })
-    }
-
-    /// No statistics: the groups are the answer.
-    fn nothing(&self) -> Draft {
-        Draft {
-            noises: Vec::new(),
-            hidden: None,
-            choice_epsilon: 0.0,
-            selection: None,
-            delta_of_noise: 0.0,
-            reason: String::new(),
-            error: 1.0,
-        }
-    }
-
-    /// Why a draft was taken, in sentences.
-    fn explain(&self, draft: &Draft, gain: f64) -> String {
-        let moved = u64::from(self.groups).saturating_mul(self.numbers.len() as u64);
-        let numbers = match (draft.noises.first(), moved) {
-            (None, _) => String::new(),
-            (Some(AddedNoise::Gaussian(_)), _) => format!(
-                "Gaussian noise, calibrated for the Euclidean length of all that one unit can move at once ({moved} numbers)"
-            ),
-            (Some(_), 1) => "pure noise on one number, the best that a pure promise allows".into(),
-            (Some(_), _) if draft.noises.iter().any(|noise| noise.name() == "staircase") => {
-                "staircase noise, the best for numbers of which one unit moves one group's".into()
-            }
-            (Some(_), _) => format!(
-                "discrete Laplace noise, calibrated for the sum of all that one unit can move at once ({moved} numbers)"
-            ),
-        };
-        let quantiles = match self.choices {
-            0 => String::new(),
-            1 => "one quantile by the exponential mechanism on ranks".into(),
-            more => format!("{more} quantiles by the exponential mechanism on ranks"),
-        };
-        let selection = match &draft.selection {
-            None => String::new(),
-            Some(Selection::Optimal { .. }) => format!(
-                "groups shown by optimal partition selection, with probability 1/2 from {} units on",
-                draft.selection.as_ref().map_or(0, Selection::shown_at_half)
-            ),
-            Some(Selection::Threshold(threshold)) => format!(
-                "groups shown if {} is at least {}",
-                if threshold.statistic.is_some() {
-                    "their released number of units"
-                } else {
-                    "a noisy number of units"
-                },
-                threshold.least
-            ),
-        };
-        let comparison = match draft.selection {
-            _ if !(gain.is_finite() && gain > 1.005) => String::new(),
-            None => format!("the next best way has {gain:.2} times the root mean square error"),
-            Some(_) => format!(
-                "the next best way is {gain:.2} times worse, by its error times the size of groups that it shows"
-            ),
-        };
-        let sentences = [numbers, quantiles, selection, comparison];
-        let text = sentences.iter().filter(|text| !text.is_empty()).cloned().collect::<Vec<_>>().join("; ");
-        let mut letters = text.chars();
-        letters.next().map_or(String::new(), |first| first.to_uppercase().chain(letters).chain(['.']).collect())
+        Ok(Draft { noises, hidden, round_epsilon, selection: None, delta_of_noise, reason: String::new(), error })
     }
 }

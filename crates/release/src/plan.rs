@@ -3,8 +3,9 @@
 use crate::added_noise::AddedNoise;
 use crate::draft::Draft;
 use crate::error::{ReleaseError, require};
-use crate::quantile::QuantileChoice;
+use crate::quantiles::{QuantileSearch, levels};
 use crate::selection::Selection;
+use crate::split::Rounds;
 use crate::{Design, Statistic, UnitInfluence};
 use reticent_events::Event;
 use reticent_mechanisms::{Guarantee, Notion};
@@ -25,7 +26,8 @@ use reticent_numerics::rounding::{add_up, mul_up, sqrt_up};
 /// | discrete Laplace | `sqrt 2 k m / epsilon`, a little less |
 /// | Gaussian | `sqrt(k m) sigma(epsilon, delta)`, `sigma` the exact one of Balle and Wang |
 ///
-/// For comparison at the same budget: Laplace noise in OpenDP, SmartNoise and Tumult has the first (SmartNoise twice that, as its counts cost twice); their Gaussian noise comes from zCDP, whose conversion at `(1, 1e-6)` needs a `sigma` of 5.3 where 4.22 is exact.
+/// For comparison at the same budget: Laplace noise of OpenDP, SmartNoise and Tumult has the first. Gaussian noise whose scale comes from zCDP needs, at `(1, 1e-6)`, a `sigma` of 4.53 with the best conversion and 5.35 with
+/// the first published one, where 4.22 is exact.
 ///
 /// # Example
 /// ```
@@ -64,7 +66,7 @@ pub(crate) enum Part {
     /// No unit moves it: it is what it is, at no cost.
     Constant,
     Number(AddedNoise),
-    Quantiles(Vec<QuantileChoice>),
+    Quantiles(QuantileSearch),
 }
 
 /// What a release costs, as a filter charges it.
@@ -92,39 +94,67 @@ pub struct SelectionSummary {
     pub epsilon: f64,
 }
 
+/// What a caller may wish for beyond the least error. All of it is public.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Preferences {
+    /// How much the error of each statistic matters: the noise makes `sum w_i E N_i^2 / s_i^2` small, `s_i` being what one unit can do in one group. `None`: all alike. Weights of quantiles are not read.
+    pub weights: Option<Vec<f64>>,
+    /// Which noise is considered for numbers.
+    pub noise: NoiseFamily,
+}
+
+/// Which noise is considered for numbers.
+///
+/// The least error at one query's `(epsilon, delta)` is not the least cost in a budget that many queries share. In zCDP, discrete Laplace noise with `epsilon = 1` costs `rho = 0.46`, and Gaussian noise calibrated
+/// to `(1, 1e-6)`, with three times the error, a sixteenth of that.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum NoiseFamily {
+    /// Whichever has the least error.
+    #[default]
+    LeastError,
+    /// Noise that keeps a pure promise, also where a `delta` is given for the groups.
+    Pure,
+    /// Gaussian noise, which needs a `delta`.
+    Gaussian,
+}
+
 /// Plans a release, all statistics being equally important.
 ///
 /// # Errors
 /// If the design is refused: see [`Design`]. The message names the parameter and what would be accepted.
 pub fn plan(design: &Design) -> Result<Plan, ReleaseError> {
-    plan_weighted(design, &vec![1.0; design.statistics.len()])
+    plan_with(design, &Preferences::default())
 }
 
-/// Plans a release with public weights: the noise makes `sum w_i E N_i^2 / s_i^2` small, `s_i` being what one unit can do in one group. Weights of quantiles are not read.
+/// Plans a release by preferences.
 ///
 /// # Errors
-/// As for [`plan`], or if there is not one weight from 1e-9 to 1e9 for each statistic.
-pub fn plan_weighted(design: &Design, weights: &[f64]) -> Result<Plan, ReleaseError> {
+/// As for [`plan`], or if there is not one weight from 1e-9 to 1e9 for each statistic, or Gaussian noise is wished for without a `delta`.
+pub fn plan_with(design: &Design, preferences: &Preferences) -> Result<Plan, ReleaseError> {
     design.check()?;
+    let equal = vec![1.0; design.statistics.len()];
+    let weights = preferences.weights.as_ref().unwrap_or(&equal);
     let (given, asked) = (weights.len() as f64, "as many as there are statistics");
     require(weights.len() == design.statistics.len(), "number of weights", given, asked)?;
     for &weight in weights {
         require((1e-9..=1e9).contains(&weight), "weight", weight, "a number from 1e-9 to 1e9")?;
     }
-    let draft = Draft::best(design, weights)?;
+    if preferences.noise == NoiseFamily::Gaussian && design.delta.is_none() {
+        return Err(ReleaseError::Refused(
+            "Gaussian noise keeps no pure promise: give a delta, or let the noise be chosen".into(),
+        ));
+    }
+    let draft = Draft::best(design, weights, preferences.noise)?;
     let mut numbers = draft.noises.into_iter();
     let mut parts = Vec::with_capacity(design.statistics.len());
     for statistic in &design.statistics {
         let part = match statistic {
-            Statistic::Quantiles { grid, max_rows, points } => {
-                let choice = |&point: &f64| QuantileChoice {
-                    grid: *grid,
-                    point,
-                    max_rows: *max_rows,
-                    epsilon: draft.choice_epsilon,
-                };
-                Part::Quantiles(points.iter().map(choice).collect())
-            }
+            Statistic::Quantiles { grid, max_rows, points } => Part::Quantiles(QuantileSearch {
+                grid: *grid,
+                points: points.clone(),
+                max_rows: *max_rows,
+                epsilon: draft.round_epsilon,
+            }),
             statistic if design.influence(statistic)?.per_group == 0 => Part::Constant,
             _ => Part::Number(numbers.next().ok_or(ReleaseError::Mismatch("a statistic has no noise"))?),
         };
@@ -163,25 +193,14 @@ impl Plan {
     ///
     /// The events of the noise are those of the exact scales; events of quantiles stand for all groups that one unit reaches.
     pub fn events(&self) -> Vec<Event> {
-        let mut events = self.noise_events();
-        match &self.selection {
-            Some(Selection::Optimal { epsilon, delta, .. }) => {
-                events.push(Event::Approximate { epsilon: *epsilon, delta: *delta });
-            }
-            Some(Selection::Threshold(threshold)) => {
-                events.push(Event::Approximate { epsilon: 0.0, delta: threshold.delta });
-            }
-            None => {}
-        }
-        events
+        let selection = self.selection.as_ref().and_then(|selection| selection.event(true));
+        self.noise_events().into_iter().chain(selection).collect()
     }
 
     /// What a filter charges.
     pub fn charge(&self) -> Charge {
-        let mut events = self.noise_events();
-        if let Some(Selection::Optimal { epsilon, .. }) = self.selection {
-            events.push(Event::Approximate { epsilon, delta: 0.0 });
-        }
+        let selection = self.selection.as_ref().and_then(|selection| selection.event(false));
+        let mut events: Vec<Event> = self.noise_events().into_iter().chain(selection).collect();
         let event = if events.len() > 1 { Some(Event::Composition { events }) } else { events.pop() };
         Charge { event, delta: self.delta_for_selection() }
     }
@@ -193,12 +212,10 @@ impl Plan {
         });
         let mut events: Vec<Event> = numbers.chain(self.hidden.iter().map(AddedNoise::event)).collect();
         for part in &self.parts {
-            if let Part::Quantiles(choices) = part
-                && let Some(choice) = choices.first()
-            {
-                let times = u64::from(self.design.groups_moved()).saturating_mul(choices.len() as u64);
-                let event = Event::Exponential { epsilon: choice.epsilon };
-                events.push(if times == 1 { event } else { Event::Repetition { times, event: Box::new(event) } });
+            if let Part::Quantiles(search) = part {
+                let (groups, rounds) = (u64::from(self.design.groups_moved()), u64::from(levels(&search.points)));
+                let drawn = Rounds { points: groups * rounds, shares: groups * rounds.saturating_sub(1) };
+                events.extend(drawn.events(search.epsilon));
             }
         }
         events
@@ -254,11 +271,11 @@ impl Plan {
         }
     }
 
-    /// How many ranks off each quantile of a statistic is at most, with probability 0.95: public, and true of all data. How far off its value is depends on the
-    /// data, so that there is no half-width. `None` for other statistics.
+    /// How many ranks off each quantile of a statistic is at most, with probability 0.95: public, and true of all data (with more than one quantile, up to a 512th of the values at a point where the search has
+    /// cut). How far off its value is depends on the data, so that there is no half-width. `None` for other statistics.
     pub fn rank_errors(&self, statistic: usize) -> Option<Vec<f64>> {
         match self.parts.get(statistic)? {
-            Part::Quantiles(choices) => Some(choices.iter().map(QuantileChoice::rank_error_95).collect()),
+            Part::Quantiles(search) => Some(search.rank_errors_95()),
             Part::Constant | Part::Number(_) => None,
         }
     }
@@ -272,10 +289,7 @@ impl Plan {
             },
             shown_at_half: selection.shown_at_half(),
             delta: selection.delta(),
-            epsilon: match selection {
-                Selection::Optimal { epsilon, .. } => *epsilon,
-                Selection::Threshold(_) => 0.0,
-            },
+            epsilon: selection.epsilon(),
         })
     }
 

@@ -3,7 +3,6 @@
 use crate::added_noise::NoiseSampler;
 use crate::error::ReleaseError;
 use crate::plan::Part;
-use crate::quantile::QuantileChoice;
 use crate::selection::Selection;
 use crate::{Exact, Groups, Plan, Totals};
 use reticent_noise::randomness::RandomBits;
@@ -72,8 +71,8 @@ impl Plan {
         for (index, part) in self.parts.iter().enumerate() {
             let totals = exact.totals.get(index);
             statistics.push(match (part, totals) {
-                (Part::Quantiles(choices), Some(Totals::Values(values))) => {
-                    let one = |&group: &usize| ordered_quantiles(choices, &values[group], random);
+                (Part::Quantiles(search), Some(Totals::Values(values))) => {
+                    let one = |&group: &usize| search.draw(&values[group], random);
                     Noisy::Quantiles(kept.iter().map(one).collect::<Result<_, _>>()?)
                 }
                 (_, Some(Totals::Integers(values))) => {
@@ -170,20 +169,3 @@ impl Plan {
 
 /// The groups shown, and the numbers compared with the statistic that they are.
 type Selected = (Vec<usize>, Option<(Option<usize>, Vec<i128>)>);
-
-/// The quantiles of one group, in the order of their points. They are drawn one by one and then put in the order that quantiles have, which is post-processing and moves none further from the truth than the worst was.
-fn ordered_quantiles<R: RandomBits + ?Sized>(
-    choices: &[QuantileChoice],
-    values: &[(i64, u64)],
-    random: &mut R,
-) -> Result<Vec<f64>, ReleaseError> {
-    let mut drawn = choices.iter().map(|choice| choice.draw(values, random)).collect::<Result<Vec<_>, _>>()?;
-    drawn.sort_unstable();
-    let mut order: Vec<usize> = (0..choices.len()).collect();
-    order.sort_by(|&a, &b| choices[a].point.total_cmp(&choices[b].point));
-    let mut answers = vec![0.0; choices.len()];
-    for (place, k) in order.into_iter().zip(drawn) {
-        answers[place] = choices[place].grid.value(k);
-    }
-    Ok(answers)
-}

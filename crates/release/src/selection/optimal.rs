@@ -59,6 +59,16 @@ impl OptimalSelection {
         Ok(OptimalSelection { certain, ..from })
     }
 
+    /// What one group may lose.
+    pub(crate) fn epsilon(&self) -> f64 {
+        self.epsilon
+    }
+
+    /// The probability with which a lone unit is shown.
+    pub(crate) fn delta(&self) -> f64 {
+        self.delta
+    }
+
     /// Whether a group is shown. One without units never is.
     pub(crate) fn draw<R: RandomBits + ?Sized>(&self, units: u64, random: &mut R) -> Result<bool, RandomnessError> {
         if units == 0 {
@@ -137,7 +147,7 @@ fn sign(short: Wide, long: impl FnOnce() -> Big) -> Option<Ordering> {
 /// The last integer from 1 on at which a statement holds that holds up to some integer and not beyond, near a guess.
 fn last_where(guess: f64, holds: impl Fn(u64) -> Option<bool>) -> Result<u64, ReleaseError> {
     let refuse = |reason: &str| ReleaseError::Refused(format!("groups cannot be selected with this budget: {reason}"));
-    if !(guess <= MOST_UNITS) {
+    if guess.is_nan() || guess > MOST_UNITS {
         return Err(refuse(
             "only groups of more than 1e15 units would be shown; give a larger epsilon or delta, or lower max_groups",
         ));

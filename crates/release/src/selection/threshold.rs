@@ -73,4 +73,51 @@ mod tests {
         assert_eq!(Threshold::least(&laplace, Some(0), 1, 1e-5).map(|t| t.least), Some(13));
         assert_eq!(Threshold::least(&laplace, Some(0), 1, 0.0), None);
     }
+
+    /// What one group shows when its exact number is `units` (0: it is not there): hidden, or a number from the threshold on, the last standing for all beyond.
+    fn shown(noise: &AddedNoise, threshold: i64, units: i64) -> Vec<f64> {
+        if units == 0 {
+            return std::iter::once(1.0).chain([0.0; 60]).collect();
+        }
+        let above = |t: i64| if t > 0 { noise.tail(t) } else { 1.0 - noise.tail(1 - t) };
+        let numbers: Vec<f64> = (0..60)
+            .map(|i| above(threshold - units + i) - if i < 59 { above(threshold - units + i + 1) } else { 0.0 })
+            .collect();
+        std::iter::once(1.0 - numbers.iter().sum::<f64>()).chain(numbers).collect()
+    }
+
+    /// `sum max(0, P - e^epsilon Q)` over the outputs of two independent groups.
+    fn hockey_stick(p: [&[f64]; 2], q: [&[f64]; 2], epsilon: f64) -> f64 {
+        let mut sum = 0.0;
+        for (p0, q0) in p[0].iter().zip(q[0]) {
+            for (p1, q1) in p[1].iter().zip(q[1]) {
+                sum += (p0 * p1 - epsilon.exp() * q0 * q1).max(0.0);
+            }
+        }
+        sum
+    }
+
+    /// Both directions, for units that are alone in none, one or two of the two groups that they touch, against the claim; and the claim is not idle.
+    #[test]
+    fn neighbours_are_as_close_as_was_said() {
+        let epsilon = 1.0;
+        let laplace = AddedNoise::pure(1, 2, epsilon).expect("valid");
+        let sigma = 5.0;
+        let gaussian = AddedNoise::Gaussian(RoundedGaussian::new(sigma, 2f64.sqrt()).expect("valid"));
+        let of_gaussian = crate::split::gaussian_delta(std::slice::from_ref(&gaussian), epsilon).expect("valid");
+        for (noise, of_noise) in [(laplace, 0.0), (gaussian, of_gaussian)] {
+            for delta in [0.2, 1e-3, 1e-6] {
+                let threshold = Threshold::least(&noise, None, 2, delta).expect("exists");
+                let mut worst = 0.0f64;
+                for (first, second) in [(0, 0), (0, 1), (0, 9), (1, 1), (3, 12), (9, 9), (12, 15)] {
+                    let with = [shown(&noise, threshold.least, first + 1), shown(&noise, threshold.least, second + 1)];
+                    let without = [shown(&noise, threshold.least, first), shown(&noise, threshold.least, second)];
+                    let (with, without) = ([&with[0][..], &with[1]], [&without[0][..], &without[1]]);
+                    worst = worst.max(hockey_stick(with, without, epsilon)).max(hockey_stick(without, with, epsilon));
+                }
+                assert!(worst <= of_noise + threshold.delta + 1e-12, "{noise:?} {delta}: {worst:e}");
+                assert!(worst > 0.7 * threshold.delta, "{noise:?} {delta}: {worst:e} is far below the claim");
+            }
+        }
+    }
 }
