@@ -99,7 +99,7 @@ pub enum SourceError {
         path: PathBuf,
     },
     /// A column's type cannot be read as the declared one.
-    #[error("table {table}, column {column:?}: {} has the type {found}, which is not read as {declared}; {hint}", path.display())]
+    #[error("table {table}, column {column:?}: {} has {problem}", path.display())]
     ColumnType {
         /// The table.
         table: String,
@@ -107,12 +107,8 @@ pub enum SourceError {
         column: String,
         /// The file.
         path: PathBuf,
-        /// The type in the file.
-        found: String,
-        /// The type in the policy.
-        declared: &'static str,
-        /// What would be accepted.
-        hint: String,
+        /// The type that it has, the one that is declared, and what would be accepted.
+        problem: String,
     },
     /// A file without columns of a type that a policy knows.
     #[error("{}: it has no column that a policy could describe", path.display())]

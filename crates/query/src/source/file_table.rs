@@ -27,7 +27,7 @@ use reticent_policy::{ColumnType, Format, TablePolicy};
 use super::conversion::accepts;
 use super::converted_rows::ConvertedRows;
 use super::error::{SourceError, listed};
-use super::schemas::{ArrowKind, file_schema};
+use super::schemas::file_schema;
 
 /// A table of Parquet or Arrow files.
 #[derive(Debug)]
@@ -52,7 +52,7 @@ struct Part {
 impl FileTable {
     /// Checks the columns of every file against the policy.
     pub(super) fn open(table: &TablePolicy, format: Format, files: &[PathBuf]) -> Result<FileTable, SourceError> {
-        let mut groups: Vec<((Schema, Option<ArrowKind>), Vec<PathBuf>)> = Vec::new();
+        let mut groups: Vec<((Schema, _), Vec<PathBuf>)> = Vec::new();
         for path in files {
             let columns = file_schema(path, format)?;
             match groups.iter_mut().find(|(known, _)| *known == columns) {
@@ -96,8 +96,8 @@ impl Part {
                 } else {
                     format!("declare it as {}", fitting.join(" or "))
                 };
-                let (found, declared) = (field.data_type().to_string(), column.kind().name());
-                return Err(SourceError::ColumnType { table, column: name, path, found, declared, hint });
+                let problem = format!("the type {}, which is not read as {}; {hint}", field.data_type(), column.kind());
+                return Err(SourceError::ColumnType { table, column: name, path, problem });
             }
             positions.push(position);
         }
