@@ -115,12 +115,15 @@ pub(crate) struct ColumnFile {
     #[serde(rename = "type")]
     pub(crate) kind: ColumnType,
     /// The least and the greatest value that count: values outside are moved to the nearer bound. Needed for sums, averages and quantiles. Numbers, dates or moments.
+    #[serde(default)]
     #[schemars(schema_with = "pair")]
     pub(crate) bounds: Option<toml::Value>,
     /// The values that are publicly known to be possible. Groups of these values are always shown; rows with other values are in no group.
+    #[serde(default)]
     #[schemars(schema_with = "list")]
     pub(crate) values: Option<toml::Value>,
     /// For sums in a table with `unit`: the least and the greatest sum of one person's values in one group, instead of `max_rows`. Contains 0.
+    #[serde(default)]
     #[schemars(schema_with = "pair")]
     pub(crate) unit_bounds: Option<toml::Value>,
     /// Whether values may be missing. Default: true.

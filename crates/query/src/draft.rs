@@ -24,7 +24,7 @@ pub fn draft(path: &Path) -> Result<String, SourceError> {
             header.into_iter().map(|name| (name, None)).collect()
         }
         Format::Parquet | Format::Arrow => {
-            let schema = file_schema(path, format)?;
+            let (schema, _) = file_schema(path, format)?;
             let known = schema.fields().iter().map(|field| (field.name().clone(), type_of(field.data_type())));
             known.filter(|(_, kind)| kind.is_some()).collect()
         }

@@ -17,6 +17,7 @@
 //! The order of rows and files has no part in any answer.
 
 mod conversion;
+mod converted_rows;
 mod csv_reader;
 mod csv_table;
 mod error;
@@ -24,6 +25,8 @@ mod field;
 mod file_table;
 mod files;
 mod schemas;
+#[cfg(test)]
+mod tests;
 
 use std::path::Path;
 use std::sync::Arc;

@@ -3,8 +3,6 @@
 //! Arrow's casts are used where they are total. Its "safe" cast of a moment to a date is not: a moment beyond the calendar ends the query with an
 //! error that quotes it. Its cast of a 64-bit date to a moment overflows.
 
-use std::fmt;
-use std::hash::Hash;
 use std::sync::Arc;
 
 use datafusion::arrow::array::{
@@ -13,13 +11,9 @@ use datafusion::arrow::array::{
 };
 use datafusion::arrow::compute::{CastOptions, cast_with_options};
 use datafusion::arrow::datatypes::{
-    DataType, Date32Type, Date64Type, FieldRef, Float64Type, Int64Type, Schema, TimeUnit, TimestampMicrosecondType,
+    DataType, Date32Type, Date64Type, Float64Type, Int64Type, TimeUnit, TimestampMicrosecondType,
 };
 use datafusion::arrow::error::ArrowError;
-use datafusion::arrow::record_batch::RecordBatch;
-use datafusion::common::Result as EngineResult;
-use datafusion::logical_expr::ColumnarValue;
-use datafusion::physical_expr::PhysicalExpr;
 use reticent_policy::{ColumnType, LONGEST_TEXT};
 
 use super::{engine_type, field};
@@ -157,72 +151,6 @@ fn repaired(array: &ArrayRef) -> ArrayRef {
         builder.append_option(bytes.map(field::text));
     }
     Arc::new(builder.finish())
-}
-
-/// A column of a file in the engine's type, as an expression of the engine.
-#[derive(Debug, Eq, Hash)]
-pub(super) struct Converted {
-    column: Arc<dyn PhysicalExpr>,
-    declared: ColumnType,
-}
-
-impl Converted {
-    pub(super) fn new(column: Arc<dyn PhysicalExpr>, declared: ColumnType) -> Converted {
-        Converted { column, declared }
-    }
-}
-
-// Derived, it would move out of the trait object.
-impl PartialEq for Converted {
-    fn eq(&self, other: &Converted) -> bool {
-        self.column.eq(&other.column) && self.declared == other.declared
-    }
-}
-
-impl fmt::Display for Converted {
-    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(out, "{} AS {}", self.column, self.declared)
-    }
-}
-
-impl PhysicalExpr for Converted {
-    fn data_type(&self, _: &Schema) -> EngineResult<DataType> {
-        Ok(engine_type(self.declared))
-    }
-
-    fn nullable(&self, _: &Schema) -> EngineResult<bool> {
-        Ok(true)
-    }
-
-    fn return_field(&self, input: &Schema) -> EngineResult<FieldRef> {
-        let field = self.column.return_field(input)?;
-        Ok(Arc::new(field.as_ref().clone().with_data_type(engine_type(self.declared)).with_nullable(true)))
-    }
-
-    fn evaluate(&self, batch: &RecordBatch) -> EngineResult<ColumnarValue> {
-        let array = self.column.evaluate(batch)?.into_array(batch.num_rows())?;
-        Ok(ColumnarValue::Array(convert(&array, self.declared)?))
-    }
-
-    fn children(&self) -> Vec<&Arc<dyn PhysicalExpr>> {
-        vec![&self.column]
-    }
-
-    fn with_new_children(
-        self: Arc<Self>,
-        mut children: Vec<Arc<dyn PhysicalExpr>>,
-    ) -> EngineResult<Arc<dyn PhysicalExpr>> {
-        match (children.pop(), children.is_empty()) {
-            (Some(column), true) => Ok(Arc::new(Converted { column, declared: self.declared })),
-            _ => datafusion::common::internal_err!("a conversion has one input"),
-        }
-    }
-
-    fn fmt_sql(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(out, "CAST(")?;
-        self.column.fmt_sql(out)?;
-        write!(out, " AS {})", self.declared)
-    }
 }
 
 #[cfg(test)]

@@ -14,7 +14,7 @@ use csv_core::ReadFieldResult;
 use flate2::read::MultiGzDecoder;
 use reticent_policy::{CsvOptions, LONGEST_TEXT};
 
-use super::error::ScanError;
+use super::error::SourceError;
 
 /// How much is read from a file at a time.
 const BUFFER: usize = 1 << 18;
@@ -45,8 +45,8 @@ pub(super) enum Next<'a> {
 
 impl Records {
     /// Opens a file, compressed by gzip or not, which its first bytes tell.
-    pub(super) fn open(path: &Path, options: &CsvOptions) -> Result<Records, ScanError> {
-        let failure = |error: io::Error| ScanError { path: path.to_owned(), reason: error.kind().to_string() };
+    pub(super) fn open(path: &Path, options: &CsvOptions) -> Result<Records, SourceError> {
+        let failure = |error: io::Error| SourceError::unreadable(path, &error);
         let mut file = File::open(path).map_err(failure)?;
         let mut head = Vec::new();
         file.by_ref().take(2).read_to_end(&mut head).map_err(failure)?;
@@ -68,13 +68,13 @@ impl Records {
         };
         records.fill()?;
         if matches!(records.buffer[..records.end], [0xff, 0xfe, ..] | [0xfe, 0xff, ..]) {
-            return Err(records.failure("this is UTF-16; save it as UTF-8"));
+            return Err(SourceError::Encoding { path: path.to_owned() });
         }
         Ok(records)
     }
 
     /// The names in the first record, without spaces around them; none in an empty file.
-    pub(super) fn header(&mut self) -> Result<Option<Vec<String>>, ScanError> {
+    pub(super) fn header(&mut self) -> Result<Option<Vec<String>>, SourceError> {
         let mut names = Vec::new();
         loop {
             match self.next(true)? {
@@ -90,7 +90,7 @@ impl Records {
     }
 
     /// The next field. If it is not wanted, what is in it is left out.
-    pub(super) fn next(&mut self, wanted: bool) -> Result<Next<'_>, ScanError> {
+    pub(super) fn next(&mut self, wanted: bool) -> Result<Next<'_>, SourceError> {
         let mut length = 0;
         loop {
             let keep = wanted && length < self.field.len();
@@ -111,22 +111,24 @@ impl Records {
     }
 
     /// Reads until the buffer is full or the file ends.
-    fn fill(&mut self) -> Result<(), ScanError> {
+    fn fill(&mut self) -> Result<(), SourceError> {
         (self.start, self.end) = (0, 0);
         while self.end < self.buffer.len() {
             match self.input.read(&mut self.buffer[self.end..]) {
                 Ok(0) => break,
                 Ok(count) => self.end += count,
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-                Err(_) if self.compressed => return Err(self.failure("this is not a complete gzip file")),
-                Err(error) => return Err(self.failure(&error.kind().to_string())),
+                Err(_) if self.compressed => {
+                    return Err(SourceError::Damaged { path: self.path.clone(), format: "gzip" });
+                }
+                Err(error) => return Err(SourceError::unreadable(&self.path, &error)),
             }
         }
         Ok(())
     }
 
-    pub(super) fn failure(&self, reason: &str) -> ScanError {
-        ScanError { path: self.path.clone(), reason: reason.to_owned() }
+    pub(super) fn path(&self) -> &Path {
+        &self.path
     }
 }
 
@@ -153,7 +155,7 @@ mod tests {
         encoder.finish().expect("compressed")
     }
 
-    fn records(path: &Path) -> Result<Vec<Vec<Vec<u8>>>, ScanError> {
+    fn records(path: &Path) -> Result<Vec<Vec<Vec<u8>>>, SourceError> {
         let mut reader = Records::open(path, &CsvOptions::default())?;
         let (mut all, mut record) = (Vec::new(), Vec::new());
         loop {

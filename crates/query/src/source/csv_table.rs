@@ -20,7 +20,7 @@ use datafusion::physical_plan::streaming::{PartitionStream, StreamingTableExec};
 use reticent_policy::{ColumnType, CsvOptions, TablePolicy};
 
 use super::csv_reader::{Next, Records};
-use super::error::{ScanError, SourceError, listed};
+use super::error::{SourceError, listed};
 use super::field;
 
 /// A table of CSV files, each read as a stream.
@@ -154,7 +154,11 @@ struct CsvScan {
 
 impl CsvScan {
     /// None for an empty file.
-    fn open(path: &Path, options: &CsvOptions, columns: &[(String, ColumnType)]) -> Result<Option<CsvScan>, ScanError> {
+    fn open(
+        path: &Path,
+        options: &CsvOptions,
+        columns: &[(String, ColumnType)],
+    ) -> Result<Option<CsvScan>, SourceError> {
         let mut records = Records::open(path, options)?;
         let header = match &options.header {
             Some(names) => names.clone(),
@@ -166,7 +170,7 @@ impl CsvScan {
         let mut wanted = Vec::new();
         for (index, (name, _)) in columns.iter().enumerate() {
             let Some(position) = header.iter().position(|found| found == name) else {
-                return Err(records.failure("its header line changed while it was in use"));
+                return Err(SourceError::Changed { path: records.path().to_owned() });
             };
             if wanted.len() <= position {
                 wanted.resize(position + 1, None);
@@ -195,7 +199,7 @@ impl CsvScan {
     }
 
     /// Reads one record; its length in bytes, or none at the end of the file. Fields that are missing are NULL, fields too many are left out.
-    fn next_row(&mut self) -> Result<Option<usize>, ScanError> {
+    fn next_row(&mut self) -> Result<Option<usize>, SourceError> {
         let (mut position, mut bytes) = (0, 0);
         loop {
             let column = self.wanted.get(position).copied().flatten();

@@ -70,6 +70,12 @@ pub enum SourceError {
         /// What it should be.
         format: &'static str,
     },
+    /// A file of text in another encoding.
+    #[error("{}: this is UTF-16; save it as UTF-8", path.display())]
+    Encoding {
+        /// The file.
+        path: PathBuf,
+    },
     /// A declared column is not in a file.
     #[error("table {table}: {} has no column {column:?}; it has {available}", path.display())]
     MissingColumn {
@@ -93,7 +99,7 @@ pub enum SourceError {
         path: PathBuf,
     },
     /// A column's type cannot be read as the declared one.
-    #[error("table {table}, column {column:?}: {} has the type {found}, which is not read as {declared}; {hint}", path.display())]
+    #[error("table {table}, column {column:?}: {} has {problem}", path.display())]
     ColumnType {
         /// The table.
         table: String,
@@ -101,12 +107,8 @@ pub enum SourceError {
         column: String,
         /// The file.
         path: PathBuf,
-        /// The type in the file.
-        found: String,
-        /// The type in the policy.
-        declared: &'static str,
-        /// What would be accepted.
-        hint: String,
+        /// The type that it has, the one that is declared, and what would be accepted.
+        problem: String,
     },
     /// A file without columns of a type that a policy knows.
     #[error("{}: it has no column that a policy could describe", path.display())]
@@ -114,9 +116,20 @@ pub enum SourceError {
         /// The file.
         path: PathBuf,
     },
+    /// A file changed between opening and reading.
+    #[error("{}: its columns changed while it was in use", path.display())]
+    Changed {
+        /// The file.
+        path: PathBuf,
+    },
     /// Reading failed on the way; what was being read is not repeated.
-    #[error("the tables could not be read to the end: {0}")]
-    Scan(&'static str),
+    #[error("table {table} could not be read to the end: {reason}")]
+    Scan {
+        /// The table.
+        table: String,
+        /// The kind of failure.
+        reason: &'static str,
+    },
 }
 
 impl SourceError {
@@ -124,51 +137,45 @@ impl SourceError {
         SourceError::Unreadable { path: path.to_owned(), reason: error.kind().to_string() }
     }
 
-    /// What may be said of a failure while rows were being read. Messages of the engine and of the file libraries can quote a cell, so none of their
-    /// text is kept: an error of this module is passed on, everything else becomes one of a few fixed sentences.
-    #[must_use]
-    pub fn of_scan(error: &DataFusionError) -> SourceError {
-        let mut cause: Option<&(dyn Error + 'static)> = Some(error);
-        while let Some(current) = cause {
-            if let Some(ours) = current.downcast_ref::<ScanError>() {
-                return ours.clone().into();
-            }
-            cause = match current.downcast_ref::<DataFusionError>() {
-                Some(DataFusionError::Shared(shared)) => Some(shared.as_ref()),
-                Some(DataFusionError::Collection(errors)) => {
-                    errors.first().map(|first| first as &(dyn Error + 'static))
-                }
-                _ => current.source(),
-            };
-        }
-        SourceError::Scan(match error.find_root() {
-            DataFusionError::ParquetError(_) => "a Parquet file is damaged, or not what its footer says",
-            DataFusionError::ArrowError(..) => "an Arrow file is damaged, or compressed in a way that is not supported",
+    /// What may be said of a failure of the engine while it read a table. Messages of the engine and of the file libraries can quote a cell, so none of
+    /// their text is kept.
+    pub(crate) fn scan(table: &str, error: &DataFusionError) -> SourceError {
+        let reason = match error.find_root() {
+            DataFusionError::ParquetError(_) => "a Parquet file is damaged",
+            DataFusionError::ArrowError(..) => "a file is damaged, or compressed in a way that is not supported",
             DataFusionError::ObjectStore(_) | DataFusionError::IoError(_) => {
                 "a file was moved, changed or could not be read"
             }
             DataFusionError::ResourcesExhausted(_) => "there was not enough memory",
             _ => "the engine gave up",
-        })
+        };
+        SourceError::Scan { table: table.to_owned(), reason }
+    }
+
+    /// The error of this module that travelled through the engine, if that is what the engine reports. Every other text of the engine can quote a cell
+    /// and must not be shown.
+    #[must_use]
+    pub fn found_in(error: &DataFusionError) -> Option<SourceError> {
+        let mut cause: Option<&(dyn Error + 'static)> = Some(error);
+        while let Some(current) = cause {
+            if let Some(ours) = current.downcast_ref::<SourceError>() {
+                return Some(ours.clone());
+            }
+            cause = match current.downcast_ref::<DataFusionError>() {
+                Some(DataFusionError::External(inner)) => Some(inner.as_ref()),
+                Some(DataFusionError::Shared(shared)) => Some(shared.as_ref()),
+                Some(DataFusionError::Collection(errors)) => {
+                    return errors.iter().find_map(SourceError::found_in);
+                }
+                _ => current.source(),
+            };
+        }
+        None
     }
 }
 
-/// A failure while rows are read, which has to travel through the engine.
-#[derive(Clone, Debug, thiserror::Error)]
-#[error("{}: {reason}", path.display())]
-pub(crate) struct ScanError {
-    pub(crate) path: PathBuf,
-    pub(crate) reason: String,
-}
-
-impl From<ScanError> for SourceError {
-    fn from(error: ScanError) -> SourceError {
-        SourceError::Unreadable { path: error.path, reason: error.reason }
-    }
-}
-
-impl From<ScanError> for DataFusionError {
-    fn from(error: ScanError) -> DataFusionError {
+impl From<SourceError> for DataFusionError {
+    fn from(error: SourceError) -> DataFusionError {
         DataFusionError::External(Box::new(error))
     }
 }
@@ -200,21 +207,24 @@ mod tests {
             DataFusionError::Execution("'Alice'".into()),
             DataFusionError::External("'Alice'".into()),
         ] {
-            let message = SourceError::of_scan(&error).to_string();
-            assert!(!message.contains("Alice") && message.starts_with("the tables could not be read"), "{message}");
+            assert_eq!(SourceError::found_in(&error), None);
+            let message = SourceError::scan("visits", &error).to_string();
+            assert!(!message.contains("Alice") && message.starts_with("table visits could not be read"), "{message}");
         }
     }
 
     #[test]
     fn our_own_errors_arrive() {
-        let ours = || DataFusionError::from(ScanError { path: "a.csv".into(), reason: "not found".into() });
+        let ours = || DataFusionError::from(SourceError::Changed { path: "a.csv".into() });
+        let other = || DataFusionError::Execution("other".into());
         for error in [
             ours(),
             ours().context("outer"),
             DataFusionError::Shared(std::sync::Arc::new(ours())),
-            DataFusionError::Collection(vec![ours().context("inner"), ours()]),
+            DataFusionError::Collection(vec![other(), ours().context("inner")]),
+            DataFusionError::from(ArrowError::ExternalError(Box::new(ours()))),
         ] {
-            assert_eq!(SourceError::of_scan(&error).to_string(), "a.csv: not found");
+            assert_eq!(SourceError::found_in(&error), Some(SourceError::Changed { path: "a.csv".into() }));
         }
     }
 }

@@ -22,8 +22,8 @@ pub(super) fn integer(bytes: &[u8]) -> Option<i64> {
 
 /// A number without its fraction, if 64 bits hold it.
 pub(super) fn whole(number: f64) -> Option<i64> {
-    // -2^63 and 2^63, both exact; NaN fails both comparisons.
-    (-9_223_372_036_854_775_808.0 <= number && number < 9_223_372_036_854_775_808.0).then_some(number as i64)
+    // From -2^63 to below 2^63, both exact; NaN is in no range.
+    (-9_223_372_036_854_775_808.0..9_223_372_036_854_775_808.0).contains(&number).then_some(number as i64)
 }
 
 /// A number, with spaces around it; NaN is no number, infinities are.

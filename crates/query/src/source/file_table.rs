@@ -1,4 +1,8 @@
 //! A table of Parquet or Arrow files, read by the engine, with the declared columns in the engine's types.
+//!
+//! The engine is told nothing of the files' statistics. Where they say that the least and the greatest value of a column are the same, it does not
+//! read the column and fills in that value (DataFusion 55); but statistics leave NaN out, so that a row with NaN would take over the value of
+//! somebody else's row. A test shows both sides.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -10,33 +14,37 @@ use datafusion::common::Result as EngineResult;
 use datafusion::datasource::file_format::FileFormat;
 use datafusion::datasource::file_format::arrow::ArrowFormat;
 use datafusion::datasource::file_format::parquet::ParquetFormat;
-use datafusion::datasource::listing::{ListingOptions, ListingTable, ListingTableConfig, ListingTableUrl};
-use datafusion::logical_expr::{Expr, TableProviderFilterPushDown, TableType};
-use datafusion::physical_expr::PhysicalExpr;
-use datafusion::physical_expr::expressions::Column;
+use datafusion::datasource::listing::PartitionedFile;
+use datafusion::datasource::object_store::ObjectStoreUrl;
+use datafusion::datasource::physical_plan::{FileGroup, FileScanConfigBuilder};
+use datafusion::logical_expr::{Expr, TableType};
+use datafusion::object_store::ObjectStoreExt;
+use datafusion::object_store::path::Path as StorePath;
 use datafusion::physical_plan::ExecutionPlan;
-use datafusion::physical_plan::projection::{ProjectionExec, ProjectionExpr};
 use datafusion::physical_plan::union::UnionExec;
 use reticent_policy::{ColumnType, Format, TablePolicy};
-use url::Url;
 
-use super::conversion::{Converted, accepts, is_unchanged};
+use super::conversion::accepts;
+use super::converted_rows::ConvertedRows;
 use super::error::{SourceError, listed};
 use super::schemas::file_schema;
 
 /// A table of Parquet or Arrow files.
 #[derive(Debug)]
 pub(super) struct FileTable {
+    name: Arc<str>,
     schema: SchemaRef,
     kinds: Vec<ColumnType>,
     parts: Vec<Part>,
 }
 
-/// Files with the same columns. Often all of them; but a writer that turns whole numbers into reals once a value is missing makes two parts.
+/// Files with the same columns, written in the same way. Often all of them; but a writer that turns whole numbers into reals once a value is
+/// missing makes two parts.
 #[derive(Debug)]
 struct Part {
-    files: ListingTable,
-    schema: Schema,
+    format: Arc<dyn FileFormat>,
+    schema: SchemaRef,
+    files: Vec<StorePath>,
     /// Where each declared column is in the files.
     positions: Vec<usize>,
 }
@@ -44,26 +52,21 @@ struct Part {
 impl FileTable {
     /// Checks the columns of every file against the policy.
     pub(super) fn open(table: &TablePolicy, format: Format, files: &[PathBuf]) -> Result<FileTable, SourceError> {
-        let mut groups: Vec<(Schema, Vec<PathBuf>)> = Vec::new();
+        let mut groups: Vec<((Schema, _), Vec<PathBuf>)> = Vec::new();
         for path in files {
-            let schema = file_schema(path, format)?;
-            match groups.iter_mut().find(|(known, _)| *known == schema) {
+            let columns = file_schema(path, format)?;
+            match groups.iter_mut().find(|(known, _)| *known == columns) {
                 Some((_, paths)) => paths.push(path.clone()),
-                None => groups.push((schema, vec![path.clone()])),
+                None => groups.push((columns, vec![path.clone()])),
             }
         }
-        let parts = groups.into_iter().map(|(schema, paths)| Part::new(table, format, schema, &paths));
+        let parts = groups.into_iter().map(|((schema, _), paths)| Part::new(table, format, schema, &paths));
         Ok(FileTable {
+            name: table.name().into(),
             schema: super::engine_schema(table),
             kinds: table.columns().iter().map(|column| column.kind()).collect(),
             parts: parts.collect::<Result<_, _>>()?,
         })
-    }
-
-    /// Whether a column is, in all files, as the engine wants it.
-    fn is_unchanged(&self, name: &str) -> bool {
-        let Ok(index) = self.schema.index_of(name) else { return false };
-        self.parts.iter().all(|part| part.is_unchanged(index, self.kinds[index]))
     }
 }
 
@@ -93,8 +96,8 @@ impl Part {
                 } else {
                     format!("declare it as {}", fitting.join(" or "))
                 };
-                let (found, declared) = (field.data_type().to_string(), column.kind().name());
-                return Err(SourceError::ColumnType { table, column: name, path, found, declared, hint });
+                let problem = format!("the type {}, which is not read as {}; {hint}", field.data_type(), column.kind());
+                return Err(SourceError::ColumnType { table, column: name, path, problem });
             }
             positions.push(position);
         }
@@ -102,19 +105,8 @@ impl Part {
             Format::Parquet => Arc::new(ParquetFormat::new()),
             _ => Arc::new(ArrowFormat),
         };
-        let urls = paths.iter().map(|path| file_url(path)).collect::<Result<Vec<_>, _>>()?;
-        // The files are known; their names need no further test.
-        let options = ListingOptions::new(format).with_file_extension("");
-        let config = ListingTableConfig::new_with_multi_paths(urls)
-            .with_listing_options(options)
-            .with_schema(Arc::new(schema.clone()));
-        let files = ListingTable::try_new(config)
-            .map_err(|_| SourceError::Unreadable { path, reason: "the engine cannot list it".to_owned() })?;
-        Ok(Part { files, schema, positions })
-    }
-
-    fn is_unchanged(&self, index: usize, kind: ColumnType) -> bool {
-        is_unchanged(self.schema.field(self.positions[index]).data_type(), kind)
+        let files = paths.iter().map(|path| store_path(path)).collect::<Result<_, _>>()?;
+        Ok(Part { format, schema: Arc::new(schema), files, positions })
     }
 
     /// The wanted columns of these files, in the engine's types.
@@ -123,22 +115,25 @@ impl Part {
         state: &dyn Session,
         table: &FileTable,
         wanted: &[usize],
-        filters: &[Expr],
         limit: Option<usize>,
     ) -> EngineResult<Arc<dyn ExecutionPlan>> {
         let positions: Vec<usize> = wanted.iter().map(|index| self.positions[*index]).collect();
-        let rows = self.files.scan(state, Some(&positions), filters, limit).await?;
-        if wanted.is_empty() {
-            return Ok(rows);
+        let store = state.runtime_env().object_store(ObjectStoreUrl::local_filesystem())?;
+        let mut files = Vec::with_capacity(self.files.len());
+        for path in &self.files {
+            let found = store.head(path).await.map_err(|error| SourceError::scan(&table.name, &error.into()))?;
+            files.push(PartitionedFile::from(found));
         }
-        let columns = wanted.iter().enumerate().map(|(place, index)| {
-            let name = table.schema.field(*index).name();
-            let column: Arc<dyn PhysicalExpr> = Arc::new(Column::new(name, place));
-            let kind = table.kinds[*index];
-            let expr = if self.is_unchanged(*index, kind) { column } else { Arc::new(Converted::new(column, kind)) };
-            ProjectionExpr { expr, alias: name.clone() }
-        });
-        Ok(Arc::new(ProjectionExec::try_new(columns.collect::<Vec<_>>(), rows)?))
+        let source = self.format.file_source(Arc::clone(&self.schema).into());
+        let scan = FileScanConfigBuilder::new(ObjectStoreUrl::local_filesystem(), source)
+            .with_file_groups(FileGroup::new(files).split_files(state.config().target_partitions().max(1)))
+            .with_projection_indices(Some(positions))?
+            .with_limit(limit)
+            .build();
+        let rows = self.format.create_physical_plan(state, scan).await?;
+        let kinds = wanted.iter().map(|index| table.kinds[*index]).collect();
+        let schema = Arc::new(table.schema.project(wanted)?);
+        Ok(Arc::new(ConvertedRows::new(table.name.clone(), rows, schema, kinds)))
     }
 }
 
@@ -151,12 +146,12 @@ const EVERY_TYPE: [ColumnType; 6] = [
     ColumnType::Timestamp,
 ];
 
-/// A file's name as a URL, whatever characters it has.
-fn file_url(path: &Path) -> Result<ListingTableUrl, SourceError> {
-    let strange =
-        || SourceError::Unreadable { path: path.to_owned(), reason: "its name cannot be written as a URL".to_owned() };
-    let url = Url::from_file_path(path).map_err(|()| strange())?;
-    ListingTableUrl::try_new(url, None).map_err(|_| strange())
+/// A file's full name as the engine's store has it, whatever characters it has.
+fn store_path(path: &Path) -> Result<StorePath, SourceError> {
+    StorePath::from_absolute_path(path).map_err(|_| SourceError::Unreadable {
+        path: path.to_owned(),
+        reason: "its name cannot be written as a URL".to_owned(),
+    })
 }
 
 #[async_trait]
@@ -169,29 +164,17 @@ impl TableProvider for FileTable {
         TableType::Base
     }
 
-    /// Conditions on columns that are read as they are let the engine skip parts of files; they are applied to the rows all the same.
-    fn supports_filters_pushdown(&self, filters: &[&Expr]) -> EngineResult<Vec<TableProviderFilterPushDown>> {
-        let judged = filters.iter().map(|filter| {
-            if filter.column_refs().iter().all(|column| self.is_unchanged(&column.name)) {
-                TableProviderFilterPushDown::Inexact
-            } else {
-                TableProviderFilterPushDown::Unsupported
-            }
-        });
-        Ok(judged.collect())
-    }
-
     async fn scan(
         &self,
         state: &dyn Session,
         projection: Option<&Vec<usize>>,
-        filters: &[Expr],
+        _filters: &[Expr],
         limit: Option<usize>,
     ) -> EngineResult<Arc<dyn ExecutionPlan>> {
         let wanted: Vec<usize> = projection.cloned().unwrap_or_else(|| (0..self.kinds.len()).collect());
         let mut plans = Vec::with_capacity(self.parts.len());
         for part in &self.parts {
-            plans.push(part.scan(state, self, &wanted, filters, limit).await?);
+            plans.push(part.scan(state, self, &wanted, limit).await?);
         }
         match plans.len() {
             1 => Ok(plans.remove(0)),

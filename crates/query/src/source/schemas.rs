@@ -14,17 +14,17 @@ use super::error::SourceError;
 
 /// The names in the header of a CSV file; none in an empty file.
 pub(crate) fn csv_header(path: &Path, options: &CsvOptions) -> Result<Option<Vec<String>>, SourceError> {
-    Ok(Records::open(path, options)?.header()?)
+    Records::open(path, options)?.header()
 }
 
-/// The columns of a Parquet or Arrow file in the types in which the engine reads them.
-pub(crate) fn file_schema(path: &Path, format: Format) -> Result<Schema, SourceError> {
+/// The columns of a Parquet or Arrow file in the types in which the engine reads them, and how an Arrow file is written.
+pub(crate) fn file_schema(path: &Path, format: Format) -> Result<(Schema, Option<ArrowKind>), SourceError> {
     let mut file = File::open(path).map_err(|error| SourceError::unreadable(path, &error))?;
     let damaged = |format| SourceError::Damaged { path: path.to_owned(), format };
     if format == Format::Parquet {
         let metadata = ArrowReaderMetadata::load(&file, ArrowReaderOptions::new()).map_err(|_| damaged("Parquet"))?;
         let fields: Vec<Field> = metadata.schema().fields().iter().map(|field| as_view(field)).collect();
-        return Ok(Schema::new(fields));
+        return Ok((Schema::new(fields), None));
     }
     let kind = arrow_kind(&mut file).map_err(|error| SourceError::unreadable(path, &error))?;
     file.rewind().map_err(|error| SourceError::unreadable(path, &error))?;
@@ -33,12 +33,12 @@ pub(crate) fn file_schema(path: &Path, format: Format) -> Result<Schema, SourceE
         Some(ArrowKind::Stream) => StreamReader::try_new(file, None).map_err(|_| damaged("Arrow"))?.schema(),
         None => return Err(damaged("Arrow")),
     };
-    Ok(Schema::new(schema.fields().clone()))
+    Ok((Schema::new(schema.fields().clone()), kind))
 }
 
 /// The two ways in which Arrow data is written; endings do not tell which.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum ArrowKind {
+pub(crate) enum ArrowKind {
     /// With a footer: `ARROW1` at both ends.
     File,
     /// A sequence of messages, each with its length.
@@ -56,12 +56,16 @@ fn arrow_kind(file: &mut File) -> io::Result<Option<ArrowKind>> {
     file.read_exact(&mut head)?;
     file.seek(SeekFrom::End(-10))?;
     file.read_exact(&mut tail)?;
-    let fits = |length: [u8; 4]| u64::try_from(i32::from_le_bytes(length)).is_ok_and(|length| length + 18 <= size);
+    let fits = |length: [u8; 4], around: u64| {
+        u64::try_from(i32::from_le_bytes(length)).is_ok_and(|length| length + around <= size)
+    };
     Ok(match (head, tail) {
-        ([b'A', b'R', b'R', b'O', b'W', b'1', ..], [a, b, c, d, end @ ..]) if end == MAGIC && fits([a, b, c, d]) => {
+        ([b'A', b'R', b'R', b'O', b'W', b'1', ..], [a, b, c, d, end @ ..])
+            if end == MAGIC && fits([a, b, c, d], 18) =>
+        {
             Some(ArrowKind::File)
         }
-        ([0xff, 0xff, 0xff, 0xff, a, b, c, d], _) if fits([a, b, c, d]) => Some(ArrowKind::Stream),
+        ([0xff, 0xff, 0xff, 0xff, a, b, c, d], _) if fits([a, b, c, d], 8) => Some(ArrowKind::Stream),
         _ => None,
     })
 }
