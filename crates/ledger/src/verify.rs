@@ -114,3 +114,6 @@ fn check_charge(history: &History, row: &Row) -> Result<(), LedgerError> {
     let problem = format!("entry {} charges {charged:e}, but its events cost {:e}", row.number, cost.cost);
     Err(LedgerError::Damaged(problem))
 }
+
+#[cfg(test)]
+mod damage;
