@@ -6,6 +6,8 @@
  *               eio, enospc: this change fails; eio-on, enospc-on: this and all later ones fail
  * FAULT_MARK    a file that is made when the fault happens
  * FAULT_CLOCK   seconds by which the wall clock is off
+ * FAULT_TRACE   a file to which every change in the folder, and every line on standard output, is appended:
+ *               operation, path, offset and length with tabs between, a line feed, and the bytes that were written
  */
 #define _GNU_SOURCE
 #include <dlfcn.h>
@@ -16,6 +18,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -28,13 +31,27 @@ static int in_folder(const char *path) {
     return folder && strncmp(path, folder, strlen(folder)) == 0;
 }
 
-static int descriptor_in_folder(int descriptor) {
-    char link[64], path[4096];
+static const char *path_of(int descriptor) {
+    static char path[4096];
+    char link[64];
     snprintf(link, sizeof link, "/proc/self/fd/%d", descriptor);
     ssize_t length = readlink(link, path, sizeof path - 1);
-    if (length < 0) return 0;
-    path[length] = 0;
-    return in_folder(path);
+    path[length < 0 ? 0 : length] = 0;
+    return path;
+}
+
+static int descriptor_in_folder(int descriptor) { return in_folder(path_of(descriptor)); }
+
+/* Appends to the trace, by system calls that do not come back here. */
+static void trace(const char *operation, const char *path, long offset, size_t length, const void *bytes) {
+    const char *place = getenv("FAULT_TRACE");
+    if (!place) return;
+    char line[5000];
+    int head = snprintf(line, sizeof line, "%s\t%s\t%ld\t%zu\n", operation, path, offset, length);
+    int file = syscall(SYS_open, place, O_WRONLY | O_CREAT | O_APPEND, 0600);
+    syscall(SYS_write, file, line, head);
+    if (bytes) syscall(SYS_write, file, bytes, length);
+    close(file);
 }
 
 static void end(void) {
@@ -64,19 +81,22 @@ static enum verdict judge(int is_write) {
 
 #define REAL(name) ((__typeof__(&name))dlsym(RTLD_NEXT, #name))
 
-#define AROUND(condition, call)                                   \
+#define AROUND(condition, operation, path, length, call)          \
     do {                                                          \
         if (!(condition)) return call;                            \
         enum verdict verdict = judge(0);                          \
         if (verdict == FAIL) return -1;                           \
         __typeof__(call) result = call;                           \
+        if (result >= 0) trace(operation, path, 0, length, 0);    \
         if (verdict == PASS_AND_END) end();                       \
         return result;                                            \
     } while (0)
 
-#define AROUND_WRITE(whole, half)                                 \
+#define AROUND_WRITE(at, whole, half)                             \
     do {                                                          \
+        if (descriptor == 1) trace("say", "", 0, length, bytes);  \
         if (!descriptor_in_folder(descriptor)) return whole;      \
+        trace("write", path_of(descriptor), at, length, bytes);   \
         enum verdict verdict = judge(1);                          \
         if (verdict == FAIL) return -1;                           \
         ssize_t result = verdict == HALF || verdict == HALF_AND_END ? half : whole; \
@@ -85,26 +105,26 @@ static enum verdict judge(int is_write) {
     } while (0)
 
 ssize_t write(int descriptor, const void *bytes, size_t length) {
-    AROUND_WRITE(REAL(write)(descriptor, bytes, length), REAL(write)(descriptor, bytes, (length + 1) / 2));
+    AROUND_WRITE(lseek(descriptor, 0, SEEK_CUR), REAL(write)(descriptor, bytes, length), REAL(write)(descriptor, bytes, (length + 1) / 2));
 }
 
 ssize_t pwrite(int descriptor, const void *bytes, size_t length, off_t offset) {
-    AROUND_WRITE(REAL(pwrite)(descriptor, bytes, length, offset), REAL(pwrite)(descriptor, bytes, (length + 1) / 2, offset));
+    AROUND_WRITE(offset, REAL(pwrite)(descriptor, bytes, length, offset), REAL(pwrite)(descriptor, bytes, (length + 1) / 2, offset));
 }
 
 ssize_t pwrite64(int descriptor, const void *bytes, size_t length, off64_t offset) {
-    AROUND_WRITE(REAL(pwrite64)(descriptor, bytes, length, offset), REAL(pwrite64)(descriptor, bytes, (length + 1) / 2, offset));
+    AROUND_WRITE(offset, REAL(pwrite64)(descriptor, bytes, length, offset), REAL(pwrite64)(descriptor, bytes, (length + 1) / 2, offset));
 }
 
-int fsync(int descriptor) { AROUND(descriptor_in_folder(descriptor), REAL(fsync)(descriptor)); }
+int fsync(int descriptor) { AROUND(descriptor_in_folder(descriptor), "sync", path_of(descriptor), 0, REAL(fsync)(descriptor)); }
 
-int fdatasync(int descriptor) { AROUND(descriptor_in_folder(descriptor), REAL(fdatasync)(descriptor)); }
+int fdatasync(int descriptor) { AROUND(descriptor_in_folder(descriptor), "sync", path_of(descriptor), 0, REAL(fdatasync)(descriptor)); }
 
-int ftruncate(int descriptor, off_t length) { AROUND(descriptor_in_folder(descriptor), REAL(ftruncate)(descriptor, length)); }
+int ftruncate(int descriptor, off_t length) { AROUND(descriptor_in_folder(descriptor), "truncate", path_of(descriptor), length, REAL(ftruncate)(descriptor, length)); }
 
-int ftruncate64(int descriptor, off64_t length) { AROUND(descriptor_in_folder(descriptor), REAL(ftruncate64)(descriptor, length)); }
+int ftruncate64(int descriptor, off64_t length) { AROUND(descriptor_in_folder(descriptor), "truncate", path_of(descriptor), length, REAL(ftruncate64)(descriptor, length)); }
 
-int unlink(const char *path) { AROUND(in_folder(path), REAL(unlink)(path)); }
+int unlink(const char *path) { AROUND(in_folder(path), "unlink", path, 0, REAL(unlink)(path)); }
 
 /* Only what makes a file is a change. */
 int open(const char *path, int flags, ...) {
@@ -112,7 +132,7 @@ int open(const char *path, int flags, ...) {
     va_start(rest, flags);
     mode_t mode = flags & O_CREAT ? va_arg(rest, mode_t) : 0;
     va_end(rest);
-    AROUND((flags & O_CREAT) && in_folder(path), REAL(open)(path, flags, mode));
+    AROUND((flags & O_CREAT) && in_folder(path), "create", path, 0, REAL(open)(path, flags, mode));
 }
 
 int open64(const char *path, int flags, ...) {
@@ -120,7 +140,7 @@ int open64(const char *path, int flags, ...) {
     va_start(rest, flags);
     mode_t mode = flags & O_CREAT ? va_arg(rest, mode_t) : 0;
     va_end(rest);
-    AROUND((flags & O_CREAT) && in_folder(path), REAL(open64)(path, flags, mode));
+    AROUND((flags & O_CREAT) && in_folder(path), "create", path, 0, REAL(open64)(path, flags, mode));
 }
 
 int clock_gettime(clockid_t clock, struct timespec *now) {
