@@ -103,9 +103,8 @@ fn what_is_reserved_stays_spent_and_pending_until_somebody_says_otherwise() {
     let reservation = reserved(&mut first, &failing);
     first.abandon(&reservation).unwrap();
     assert_eq!(first.wait_for_answer(failing.fingerprint, Duration::from_secs(60)).unwrap(), None);
-    let reservation = reserved(&mut first, &failing);
     // One whose process ended is pending for ever, unless a fresh answer is paid for.
-    drop(reservation);
+    let _lost = reserved(&mut first, &failing);
     assert!(matches!(first.reserve(&failing).unwrap(), Admission::Pending(_)));
     let fresh = Request { fresh: true, ..failing };
     assert!(matches!(first.reserve(&fresh).unwrap(), Admission::Reserved(_)));
@@ -143,7 +142,7 @@ fn the_budget_refuses_and_says_what_remains() {
         assert!(message.starts_with("the release costs 2.5e-1 epsilon, but 1.99"), "{message}");
     }
     let selection = Request { selection_delta: 1e-5, ..request("selection", 100.0) };
-    let message = ledger.reserve(&selection).err().expect("too much").to_string();
+    let message = ledger.reserve(&selection).expect_err("too much").to_string();
     assert_eq!(message, "the release costs 1e-5 delta, but 1e-6 of 1e-6 remains");
     let selection = Request { selection_delta: 1e-6, ..selection };
     assert_eq!(reserved(&mut ledger, &selection).charge().delta, 1e-6);
@@ -160,15 +159,15 @@ fn requests_that_cannot_be_written_are_refused_by_name() {
     let (_folder, path) = folder();
     let mut ledger = Ledger::create(&path, limits(1e6)).unwrap();
     let long = Request { query: "x".repeat((1 << 20) + 1), ..request("q", 1.0) };
-    assert!(ledger.reserve(&long).err().expect("long").to_string().contains("`query` is 1048577 bytes long"));
+    assert!(ledger.reserve(&long).expect_err("long").to_string().contains("`query` is 1048577 bytes long"));
     let mut nested = Event::Laplace { scale: 1.0, sensitivity: 1.0 };
     for _ in 0..64 {
         nested = Event::Composition { events: vec![nested] };
     }
     let deep = Request { events: vec![nested], ..request("deep", 1.0) };
-    assert!(ledger.reserve(&deep).err().expect("deep").to_string().contains("`events`"));
+    assert!(ledger.reserve(&deep).expect_err("deep").to_string().contains("`events`"));
     let reservation = reserved(&mut ledger, &request("q", 1.0));
-    let message = ledger.complete(&reservation, &vec![0; (64 << 20) + 1]).err().expect("long").to_string();
+    let message = ledger.complete(&reservation, &vec![0; (64 << 20) + 1]).expect_err("long").to_string();
     assert!(message.contains("`answer`"), "{message}");
     ledger.complete(&reservation, &vec![7; 3 << 20]).unwrap();
     verify(&path, None).unwrap();
@@ -179,10 +178,10 @@ fn limits_change_by_amendment_only() {
     let (_folder, path) = folder();
     let mut ledger = Ledger::create(&path, limits(1.0)).unwrap();
     let _all = reserved(&mut ledger, &request("all", 1.0));
-    let message = Ledger::open(&path, &limits(2.0)).err().expect("other limits").to_string();
+    let message = Ledger::open(&path, &limits(2.0)).expect_err("other limits").to_string();
     assert!(message.contains("epsilon = 1e0") && message.contains("epsilon = 2e0") && message.contains("amendment"));
     let mut owner = Ledger::open_as_stored(&path).unwrap();
-    let message = owner.amend(limits(0.5)).err().expect("below what is spent").to_string();
+    let message = owner.amend(limits(0.5)).expect_err("below what is spent").to_string();
     assert!(message.contains("1e0 epsilon is spent already"), "{message}");
     let other_currency = Limits::new(Budget::ZeroConcentrated { rho: 9.0 }, 1e-6).unwrap();
     assert!(owner.amend(other_currency).is_err());
@@ -216,12 +215,12 @@ fn an_anchor_notices_an_older_copy_and_another_history() {
     std::fs::copy(&copy, &path).unwrap();
     verify(&path, None).unwrap();
     verify(&path, Some(&old)).unwrap();
-    let message = verify(&path, Some(&new)).err().expect("older").to_string();
+    let message = verify(&path, Some(&new)).expect_err("older").to_string();
     assert!(message.contains("it has 2 entries only, so it is an older copy"), "{message}");
     // And it is spent differently.
     let mut ledger = Ledger::open(&path, &limits(1.0)).unwrap();
     let _other = reserved(&mut ledger, &request("other", 10.0));
-    let message = verify(&path, Some(&new)).err().expect("rewritten").to_string();
+    let message = verify(&path, Some(&new)).expect_err("rewritten").to_string();
     assert!(message.contains("entry 3 has another hash"), "{message}");
 }
 

@@ -149,6 +149,7 @@ fn a_row_that_was_changed_or_removed_is_found() {
         "UPDATE entry SET number = 9 WHERE number = 7",
         "UPDATE entry SET number = -1 WHERE number = 7",
         "DELETE FROM entry WHERE number = 4",
+        "DELETE FROM entry WHERE number = 7",
         "DELETE FROM entry WHERE number = 1",
         "DELETE FROM entry",
         "INSERT INTO entry VALUES (0, '', zeroblob(32), NULL)",
@@ -170,7 +171,7 @@ fn a_row_that_was_changed_or_removed_is_found() {
         connection.close().expect("closed");
         assert!(verify(&path, None).is_err(), "{change}");
         // What concerns an answer only is found when the answer is used.
-        if !change.contains("SET answer") && !change.contains("VACUUM") {
+        if !["SET answer", "VACUUM", "DELETE FROM entry WHERE number = 7"].iter().any(|part| change.contains(part)) {
             assert!(Ledger::open_as_stored(&path).is_err(), "{change}");
         }
         for ending in ["-wal", "-shm", "-journal"] {
@@ -270,6 +271,12 @@ fn a_very_large_ledger_is_read_and_its_leftovers_are_counted() {
     }
     connection.execute_batch("COMMIT").expect("written");
     connection.close().expect("closed");
+    // As many changes as entries: the counter, and the value for which the version of SQLite is.
+    let mut image = std::fs::read(&path).expect("a file");
+    for at in [24, 92] {
+        image[at..at + 4].copy_from_slice(&8601u32.to_be_bytes());
+    }
+    std::fs::write(&path, image).expect("a file");
     let verification = verify(&path, None).expect("whole");
     assert_eq!((verification.entries, verification.answers, verification.spent.cost), (8601, 4300, 4300.0));
     assert!(verification.leftover_bytes > 0 && verification.leftover_bytes < 4 * PAGE_BYTES as u64, "{verification:?}");
