@@ -115,7 +115,7 @@ mod tests {
         let promise = Event::Approximate { epsilon: 0.25, delta: 1e-9 };
         let twice = Event::Repetition { times: 2, event: Box::new(promise.clone()) };
         let nested = Event::Composition { events: vec![promise.clone(), twice] };
-        let charge = Charge::of(&pure(), &[nested.clone()], 1e-9).expect("covered");
+        let charge = Charge::of(&pure(), std::slice::from_ref(&nested), 1e-9).expect("covered");
         assert_eq!(charge.cost, 0.75);
         assert!(charge.delta >= 4e-9 && charge.delta < 4.000_000_1e-9, "{charge:?}");
         // rho = epsilon tanh(epsilon/2) each.
@@ -137,14 +137,14 @@ mod tests {
     #[test]
     fn hostile_charges_are_refused_by_name() {
         let nothing = Event::Approximate { epsilon: 0.0, delta: 0.0 };
-        let message = Charge::of(&pure(), &[nothing.clone()], 0.0).expect_err("free").to_string();
+        let message = Charge::of(&pure(), std::slice::from_ref(&nothing), 0.0).expect_err("free").to_string();
         assert!(message.contains("`cost` is 0e0"), "{message}");
         assert_eq!(Charge::of(&pure(), &[nothing], 1e-9).expect("a selection").delta, 1e-9);
         let subnormal = Event::Approximate { epsilon: 1e-310, delta: 0.0 };
         assert!(Charge::of(&pure(), &[subnormal], 0.0).is_err());
         let fine = Event::Laplace { scale: 1.0, sensitivity: 1.0 };
         for bad in [-1.0, f64::NAN, f64::INFINITY, 1.0, 5e-324] {
-            let message = Charge::of(&pure(), &[fine.clone()], bad).expect_err("hostile").to_string();
+            let message = Charge::of(&pure(), std::slice::from_ref(&fine), bad).expect_err("hostile").to_string();
             assert!(message.contains("selection_delta"), "{message}");
             let event = Event::Laplace { scale: bad, sensitivity: 1.0 };
             assert!(bad == 1.0 || Charge::of(&pure(), &[event], 0.0).is_err());

@@ -37,7 +37,9 @@ const DEEPEST: usize = 33;
 pub(crate) struct Contents {
     /// In the order of their numbers.
     pub(crate) rows: Vec<Row>,
-    /// The version of SQLite that wrote last.
+    /// How many transactions have changed the file, each by one row.
+    pub(crate) changes: u32,
+    /// The version of SQLite that made the last change.
     pub(crate) sqlite: i32,
     /// How many bytes were not looked at.
     pub(crate) leftover_bytes: u64,
@@ -50,10 +52,10 @@ fn damaged(page: usize, problem: &str) -> LedgerError {
 /// The rows in a file, if the file is one that SQLite writes.
 pub(crate) fn rows_of_image(image: &[u8]) -> Result<Contents, LedgerError> {
     let pages = image.len() / PAGE_BYTES;
-    if image.len() % PAGE_BYTES != 0 || pages < ENTRY_ROOT {
+    if !image.len().is_multiple_of(PAGE_BYTES) || pages < ENTRY_ROOT {
         return Err(LedgerError::Damaged("the file was cut off".into()));
     }
-    let sqlite = header::check(&image[..FILE_HEADER_BYTES], pages)?;
+    let changes = header::check(&image[..FILE_HEADER_BYTES], pages)?;
     let mut reader = Reader { image, reached: vec![false; pages], rows: Vec::new(), leftover_bytes: 0 };
     reader.schema()?;
     let depth = reader.depth(ENTRY_ROOT)?;
@@ -63,7 +65,12 @@ pub(crate) fn rows_of_image(image: &[u8]) -> Result<Contents, LedgerError> {
     }
     match reader.reached.iter().position(|reached| !reached) {
         Some(index) => Err(damaged(index + 1, "belongs to nothing")),
-        None => Ok(Contents { rows: reader.rows, sqlite, leftover_bytes: reader.leftover_bytes }),
+        None => Ok(Contents {
+            rows: reader.rows,
+            changes: changes.count,
+            sqlite: changes.sqlite,
+            leftover_bytes: reader.leftover_bytes,
+        }),
     }
 }
 

@@ -212,7 +212,7 @@ impl Ledger {
         }
     }
 
-    /// Waits until the newest run of a query has answered. `None` after `patience`, or when nobody has it pending any more.
+    /// Waits until there is an answer to a query. `None` after `patience`, or when nobody has it pending any more.
     ///
     /// # Errors
     /// If the ledger cannot be read.

@@ -77,7 +77,7 @@ impl Limits {
         self.selection_delta
     }
 
-    /// The budget as a number of its currency. No other budget than these can be constructed here.
+    /// The budget as a number of its currency. No budgets but these two can be constructed here; of another, nothing could be spent.
     pub(crate) fn amount(&self) -> f64 {
         match self.budget {
             Budget::Pure { epsilon } => epsilon,

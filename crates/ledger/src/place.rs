@@ -2,6 +2,7 @@
 
 use crate::LedgerError;
 use rustix::fs::{CWD, RenameFlags, renameat_with};
+use rustix::io::Errno;
 use std::ffi::OsString;
 use std::fs::{File, OpenOptions};
 use std::io::ErrorKind;
@@ -93,7 +94,8 @@ impl Unfinished {
         Ok(Unfinished { temporary, path })
     }
 
-    pub(crate) fn path(&self) -> &Path {
+    /// Where it is until it is finished.
+    pub(crate) fn temporary(&self) -> &Path {
         &self.temporary
     }
 
@@ -101,7 +103,11 @@ impl Unfinished {
     pub(crate) fn finish(self) -> Result<(), LedgerError> {
         sync_folder(&self.path)?;
         match renameat_with(CWD, &self.temporary, CWD, &self.path, RenameFlags::NOREPLACE) {
-            Err(rustix::io::Errno::EXIST) => Err(LedgerError::Exists { path: self.path.clone() }),
+            Err(Errno::EXIST) => Err(LedgerError::Exists { path: self.path.clone() }),
+            Err(Errno::INVAL | Errno::NOSYS | Errno::OPNOTSUPP) => Err(LedgerError::Unusable {
+                path: self.path.clone(),
+                problem: "is on a file system that cannot give a file a name without replacing another: keep the ledger on a local disk",
+            }),
             Err(error) => Err(LedgerError::from(std::io::Error::from(error))),
             Ok(()) => sync_folder(&self.path),
         }

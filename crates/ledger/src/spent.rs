@@ -67,11 +67,11 @@ impl Spent {
         next.add(charge);
         let (after, before) = (next.rest(limits), self.remaining(limits));
         let refusal = |unit, asked, remaining, limit| Err(LedgerError::Exhausted { unit, asked, remaining, limit });
-        // Phrased so that a NaN is refused.
-        if !(after.cost >= 0.0) {
+        // No bound of an exact sum is a NaN: a charge that is one makes it minus infinity.
+        if after.cost < 0.0 {
             return refusal(limits.unit(), charge.cost, before.cost, limits.amount());
         }
-        if !(after.delta >= 0.0) {
+        if after.delta < 0.0 {
             return refusal("delta", charge.delta, before.delta, limits.selection_delta());
         }
         Ok(next)

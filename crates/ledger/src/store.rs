@@ -46,7 +46,7 @@ impl Store {
     /// Makes a file that holds one row, durable under its name when this returns.
     pub(crate) fn create(path: &Path, unique: &str, first: &Row) -> Result<(), LedgerError> {
         let unfinished = Unfinished::new(path, unique)?;
-        let connection = connect(unfinished.path())?;
+        let connection = connect(unfinished.temporary())?;
         connection.pragma_update(None, "page_size", PAGE_BYTES as i64)?;
         connection.execute_batch("BEGIN EXCLUSIVE")?;
         connection.pragma_update(None, "application_id", APPLICATION)?;

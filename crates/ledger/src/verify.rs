@@ -93,8 +93,9 @@ pub(crate) fn examine(image: &[u8]) -> Result<Examined, LedgerError> {
         check_charge(&history, row)?;
         answers += u64::from(row.answer.is_some());
     }
-    if history.last_writer() != Some(contents.sqlite) {
-        return Err(LedgerError::Damaged("the file was not last written by who wrote the last entry".into()));
+    // The counter has 32 bits, and so has what is compared with it.
+    if history.length() as u32 != contents.changes || history.last_writer() != Some(contents.sqlite) {
+        return Err(LedgerError::Damaged("the file was changed otherwise than by adding entries".into()));
     }
     Ok(Examined { history, answers, leftover_bytes: contents.leftover_bytes })
 }
@@ -114,3 +115,6 @@ fn check_charge(history: &History, row: &Row) -> Result<(), LedgerError> {
     let problem = format!("entry {} charges {charged:e}, but its events cost {:e}", row.number, cost.cost);
     Err(LedgerError::Damaged(problem))
 }
+
+#[cfg(test)]
+mod damage;

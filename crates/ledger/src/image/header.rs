@@ -3,8 +3,16 @@
 use crate::LedgerError;
 use crate::store::{APPLICATION, FORMAT, PAGE_BYTES};
 
-/// Checks every field, and returns the version of SQLite that wrote last, which the last entry names too.
-pub(super) fn check(header: &[u8], pages: usize) -> Result<i32, LedgerError> {
+/// What the header says about the changes of the file.
+pub(super) struct Changes {
+    /// How many transactions have changed the file: each adds one entry.
+    pub(super) count: u32,
+    /// The version of SQLite that made the last, which the last entry names too.
+    pub(super) sqlite: i32,
+}
+
+/// Checks every field, but for what it returns.
+pub(super) fn check(header: &[u8], pages: usize) -> Result<Changes, LedgerError> {
     let word = |at: usize| {
         let bytes = header.get(at..at + 4).and_then(|bytes| bytes.try_into().ok()).unwrap_or([0xff; 4]);
         u32::from_be_bytes(bytes)
@@ -44,5 +52,8 @@ pub(super) fn check(header: &[u8], pages: usize) -> Result<i32, LedgerError> {
             return wrong(field);
         }
     }
-    i32::try_from(word(96)).or_else(|_| wrong("version of SQLite"))
+    match i32::try_from(word(96)) {
+        Ok(sqlite) => Ok(Changes { count: word(24), sqlite }),
+        Err(_) => wrong("version of SQLite"),
+    }
 }
