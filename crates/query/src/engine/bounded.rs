@@ -35,6 +35,8 @@ pub(super) struct Bounded {
     values: Prepared,
     unit_numbers: Vec<u32>,
     group_numbers: Vec<u32>,
+    /// Rows that the threshold of their unit does not reject, with their priorities.
+    candidates: Vec<(usize, u64)>,
 }
 
 impl Bounded {
@@ -61,6 +63,7 @@ impl Bounded {
             values: Prepared::default(),
             unit_numbers: Vec::new(),
             group_numbers: Vec::new(),
+            candidates: Vec::new(),
         }
     }
 
@@ -81,25 +84,41 @@ impl Bounded {
         if public {
             self.groups.interner.find_all(&keys, &mut group_numbers);
         }
-        for (row, (&unit, (&unit_hash, &key_hash))) in
-            unit_numbers.iter().zip(units.hashes.iter().zip(&keys.hashes)).enumerate()
-        {
+        let mut candidates = std::mem::take(&mut self.candidates);
+        candidates.clear();
+        let hashes = units.hashes.iter().zip(&keys.hashes);
+        for (row, (&unit, (&unit_hash, &key_hash))) in unit_numbers.iter().zip(hashes).enumerate() {
             let priority = self.key.priority(unit_hash, key_hash);
             if priority <= self.kept.thresholds[unit as usize] {
-                if units.item(row) == Item::Null {
-                    continue;
-                }
-                let group = match public {
-                    true if group_numbers[row] == NONE => continue,
-                    true => group_numbers[row],
-                    false => self.groups.interner.intern(key_hash, keys.item(row))?,
-                };
-                self.add_row(row, unit, group, priority)?;
+                candidates.push((row, priority));
             }
         }
+        self.warm(candidates.iter().map(|&(row, _)| unit_numbers[row]));
+        for &(row, priority) in &candidates {
+            if units.item(row) == Item::Null {
+                continue;
+            }
+            let group = match public {
+                true if group_numbers[row] == NONE => continue,
+                true => group_numbers[row],
+                false => self.groups.interner.intern(keys.hashes[row], keys.item(row))?,
+            };
+            self.add_row(row, unit_numbers[row], group, priority)?;
+        }
+        self.candidates = candidates;
         self.unit_numbers = unit_numbers;
         self.group_numbers = group_numbers;
         Ok(())
+    }
+
+    /// Reads where the rows of these units are counted, and decides nothing by it: the memory of many is then fetched at once, where the search for a place
+    /// would wait for one after the other.
+    fn warm(&self, units: impl Iterator<Item = u32>) {
+        let touched = units.map(|unit| {
+            let (entry, place) = self.kept.touch(unit);
+            entry ^ self.counters.touch(place)
+        });
+        std::hint::black_box(touched.fold(0, |all, one| all ^ one));
     }
 
     fn add_row(&mut self, row: usize, unit: u32, group: u32, priority: u64) -> Result<(), QueryError> {
@@ -119,12 +138,12 @@ impl Bounded {
         Ok(match self.kept.place(unit, group, priority, &self.groups.interner)? {
             Placed::Nowhere => None,
             Placed::Known(place) => Some(place),
-            Placed::New(place) if place == self.counters.rows.len() => {
-                self.counters.resize(place + 1);
-                self.samples.iter_mut().for_each(|samples| samples.push(Sample::default()));
-                Some(place)
-            }
             Placed::New(place) => {
+                if place >= self.counters.places() {
+                    self.counters.resize(self.kept.places());
+                    let places = self.kept.places();
+                    self.samples.iter_mut().for_each(|samples| samples.resize_with(places, Sample::default));
+                }
                 self.counters.clear(place);
                 self.samples.iter_mut().for_each(|samples| samples[place].clear());
                 Some(place)
@@ -203,12 +222,12 @@ impl Bounded {
 /// none is picked, and the bound is that of `r` rows, since `|s/n|` is at most the greatest step. Or `s` clamped.
 fn added(output: &Output, counters: &Counters, place: usize) -> i128 {
     match *output {
-        Output::Rows { max_rows } => i128::from(counters.rows[place].min(max_rows.into())),
-        Output::Count { count, max_rows } => i128::from(counters.counts[count][place].min(max_rows.into())),
+        Output::Rows { max_rows } => i128::from(counters.rows(place).min(max_rows.into())),
+        Output::Count { count, max_rows } => i128::from(counters.count(count, place).min(max_rows.into())),
         Output::Units => 1,
-        Output::UnitsWith { count } => i128::from(counters.counts[count][place].min(1)),
+        Output::UnitsWith { count } => i128::from(counters.count(count, place).min(1)),
         Output::Sum { sum, count, contribution } => {
-            let (steps, rows) = (counters.sums[sum][place], i128::from(counters.counts[count][place]));
+            let (steps, rows) = (counters.sum(sum, place), i128::from(counters.count(count, place)));
             match contribution {
                 Contribution::Rows(max_rows) => share(steps, rows, max_rows.into()),
                 Contribution::Total { lower, upper } => steps.clamp(lower.into(), upper.into()),

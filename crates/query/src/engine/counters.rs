@@ -38,73 +38,106 @@ impl Prepared {
 
 /// Rows, values and sums of values, by place.
 ///
+/// What is counted at one place lies together, in one record of 64-bit words: rows, a word per count, two per sum. Places are met in random order, and a place
+/// then costs one line of the cache.
+///
 /// Nothing here can overflow: there are fewer than `2^64` rows, a step is at most `2^63`, and `2^64 * 2^63 = 2^127`.
 #[derive(Debug)]
 pub(super) struct Counters {
-    pub(super) rows: Vec<u64>,
-    /// By track, then by place.
-    pub(super) counts: Vec<Vec<u64>>,
-    pub(super) sums: Vec<Vec<i128>>,
+    words: Vec<u64>,
+    counts: usize,
+    width: usize,
 }
 
 impl Counters {
     pub(super) fn new(tracks: &Tracks) -> Self {
-        Self {
-            rows: Vec::new(),
-            counts: vec![Vec::new(); tracks.counts.len()],
-            sums: vec![Vec::new(); tracks.sums.len()],
-        }
+        let counts = tracks.counts.len();
+        Self { words: Vec::new(), counts, width: 1 + counts + 2 * tracks.sums.len() }
+    }
+
+    pub(super) fn places(&self) -> usize {
+        self.words.len() / self.width
     }
 
     /// As many places, the new ones zero.
     pub(super) fn resize(&mut self, places: usize) {
-        self.rows.resize(places, 0);
-        self.counts.iter_mut().for_each(|counts| counts.resize(places, 0));
-        self.sums.iter_mut().for_each(|sums| sums.resize(places, 0));
+        self.words.resize(places * self.width, 0);
     }
 
     pub(super) fn clear(&mut self, place: usize) {
-        self.rows[place] = 0;
-        self.counts.iter_mut().for_each(|counts| counts[place] = 0);
-        self.sums.iter_mut().for_each(|sums| sums[place] = 0);
+        self.words[place * self.width..][..self.width].fill(0);
+    }
+
+    pub(super) fn rows(&self, place: usize) -> u64 {
+        self.words[place * self.width]
+    }
+
+    pub(super) fn count(&self, track: usize, place: usize) -> u64 {
+        self.words[place * self.width + 1 + track]
+    }
+
+    pub(super) fn sum(&self, track: usize, place: usize) -> i128 {
+        let at = place * self.width + 1 + self.counts + 2 * track;
+        join(self.words[at], self.words[at + 1])
     }
 
     /// Adds one row of a batch.
     #[inline]
     pub(super) fn add(&mut self, place: usize, row: usize, values: &Prepared) {
-        self.rows[place] += 1;
-        for (counts, present) in self.counts.iter_mut().zip(&values.present) {
-            counts[place] += u64::from(present[row]);
+        let (counts, sums) = self.words[place * self.width..][..self.width].split_at_mut(1 + self.counts);
+        counts[0] += 1;
+        for (count, present) in counts[1..].iter_mut().zip(&values.present) {
+            *count += u64::from(present[row]);
         }
-        for (sums, steps) in self.sums.iter_mut().zip(&values.steps) {
-            sums[place] += i128::from(steps[row]);
+        for (sum, steps) in sums.as_chunks_mut::<2>().0.iter_mut().zip(&values.steps) {
+            *sum = split(join(sum[0], sum[1]) + i128::from(steps[row]));
         }
     }
 
     /// Adds all rows of a batch that have a place.
     pub(super) fn add_all(&mut self, places: &[u32], values: &Prepared) {
-        let placed = |place: &&u32| **place != NONE;
-        places.iter().filter(placed).for_each(|&place| self.rows[place as usize] += 1);
-        for (counts, present) in self.counts.iter_mut().zip(&values.present) {
-            for (&place, &present) in places.iter().zip(present).filter(|(place, _)| placed(place)) {
-                counts[place as usize] += u64::from(present);
+        let (width, words) = (self.width, self.words.as_mut_slice());
+        let record = |place: u32| place as usize * width;
+        for &place in places.iter().filter(|&&place| place != NONE) {
+            words[record(place)] += 1;
+        }
+        for (track, present) in values.present.iter().enumerate() {
+            for (&place, &present) in places.iter().zip(present).filter(|&(&place, _)| place != NONE) {
+                words[record(place) + 1 + track] += u64::from(present);
             }
         }
-        for (sums, steps) in self.sums.iter_mut().zip(&values.steps) {
-            for (&place, &step) in places.iter().zip(steps).filter(|(place, _)| placed(place)) {
-                sums[place as usize] += i128::from(step);
+        for (track, steps) in values.steps.iter().enumerate() {
+            let first = 1 + self.counts + 2 * track;
+            for (&place, &step) in places.iter().zip(steps).filter(|&(&place, _)| place != NONE) {
+                let sum = &mut words[record(place) + first..][..2];
+                [sum[0], sum[1]] = split(join(sum[0], sum[1]) + i128::from(step));
             }
         }
     }
 
     /// Adds a place of other counters.
     pub(super) fn merge(&mut self, place: usize, other: &Self, from: usize) {
-        self.rows[place] += other.rows[from];
-        for (counts, other) in self.counts.iter_mut().zip(&other.counts) {
-            counts[place] += other[from];
-        }
-        for (sums, other) in self.sums.iter_mut().zip(&other.sums) {
-            sums[place] += other[from];
+        let (counts, sums) = self.words[place * self.width..][..self.width].split_at_mut(1 + self.counts);
+        let (more_counts, more_sums) = other.words[from * self.width..][..self.width].split_at(1 + self.counts);
+        counts.iter_mut().zip(more_counts).for_each(|(count, more)| *count += more);
+        for (sum, more) in sums.as_chunks_mut::<2>().0.iter_mut().zip(more_sums.as_chunks::<2>().0) {
+            *sum = split(join(sum[0], sum[1]) + join(more[0], more[1]));
         }
     }
+
+    /// Reads a place for nothing but that it is in the cache when it is needed.
+    #[inline(always)]
+    pub(super) fn touch(&self, place: usize) -> u64 {
+        self.words.get(place * self.width).copied().unwrap_or(0)
+    }
+}
+
+#[inline(always)]
+fn join(low: u64, high: u64) -> i128 {
+    ((u128::from(high) << 64) | u128::from(low)) as i128
+}
+
+#[inline(always)]
+fn split(sum: i128) -> [u64; 2] {
+    [sum as u64, (sum >> 64) as u64]
 }

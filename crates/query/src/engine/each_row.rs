@@ -55,13 +55,13 @@ impl EachRow {
 
     /// Adds the totals of another part of the table.
     pub(super) fn merge(&mut self, other: Self) -> Result<(), QueryError> {
-        let mut numbers = Vec::with_capacity(other.counters.rows.len());
+        let mut numbers = Vec::with_capacity(other.counters.places());
         for number in 0..other.groups.interner.len() as u32 {
             let item = other.groups.interner.item(number);
             numbers.push(self.groups.interner.intern(other.groups.interner.hash(number), item)?);
         }
         self.resize();
-        for (from, &number) in numbers.iter().enumerate().take(other.counters.rows.len()) {
+        for (from, &number) in numbers.iter().enumerate().take(other.counters.places()) {
             self.counters.merge(number as usize, &other.counters, from);
         }
         for (histograms, others) in self.histograms.iter_mut().zip(other.histograms) {
@@ -78,20 +78,23 @@ impl EachRow {
     /// Units per group and the totals, by group number.
     pub(super) fn finish(mut self) -> (Groups, Vec<u64>, Vec<Totals>) {
         self.resize();
-        let integers = |counts: &[u64]| Totals::Integers(counts.iter().map(|&count| i128::from(count)).collect());
+        let (counters, groups) = (&self.counters, self.counters.places());
+        let integers = |of: &dyn Fn(usize) -> i128| Totals::Integers((0..groups).map(of).collect());
         let values: Vec<Totals> = self
             .histograms
             .into_iter()
             .map(|track| Totals::Values(track.into_iter().map(Histogram::into_values).collect()))
             .collect();
         let totals = self.tracks.outputs.iter().map(|output| match *output {
-            Output::Rows { .. } | Output::Units => integers(&self.counters.rows),
-            Output::Count { count, .. } | Output::UnitsWith { count } => integers(&self.counters.counts[count]),
-            Output::Sum { sum, .. } => Totals::Integers(self.counters.sums[sum].clone()),
+            Output::Rows { .. } | Output::Units => integers(&|group| counters.rows(group).into()),
+            Output::Count { count, .. } | Output::UnitsWith { count } => {
+                integers(&|group| counters.count(count, group).into())
+            }
+            Output::Sum { sum, .. } => integers(&|group| counters.sum(sum, group)),
             Output::Values { sample } => values[sample].clone(),
         });
         let totals = totals.collect();
-        (self.groups, self.counters.rows, totals)
+        (self.groups, (0..groups).map(|group| counters.rows(group)).collect(), totals)
     }
 
     fn resize(&mut self) {

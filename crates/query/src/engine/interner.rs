@@ -33,6 +33,9 @@ enum Stored {
     Bytes { arena: Vec<u8>, ends: Vec<usize> },
 }
 
+/// Tables up to this size (256 KiB) are in the cache anyway.
+const SMALL: usize = 1 << 14;
+
 const EMPTY: Entry = Entry { tag: 0, number: NONE };
 
 impl Interner {
@@ -93,6 +96,7 @@ impl Interner {
     /// The numbers of all rows of a batch.
     pub(super) fn intern_all(&mut self, rows: &Identities, numbers: &mut Vec<u32>) -> Result<(), QueryError> {
         numbers.clear();
+        self.warm(&rows.hashes);
         if let Values::Words(words, None) = &rows.values {
             for (&word, &hash) in words.iter().zip(&rows.hashes) {
                 numbers.push(self.intern(hash, Item::Word(word))?);
@@ -108,11 +112,22 @@ impl Interner {
     /// The numbers of all rows of a batch, [`NONE`] for values that have none.
     pub(super) fn find_all(&self, rows: &Identities, numbers: &mut Vec<u32>) {
         numbers.clear();
+        self.warm(&rows.hashes);
         if let Values::Words(words, None) = &rows.values {
             let both = words.iter().zip(&rows.hashes);
             numbers.extend(both.map(|(&word, &hash)| self.find(hash, Item::Word(word))));
         } else {
             numbers.extend(rows.hashes.iter().enumerate().map(|(row, &hash)| self.find(hash, rows.item(row))));
+        }
+    }
+
+    /// Reads the entries that are looked at first, and decides nothing by it: the memory of many is then fetched at once, where a search would wait for one
+    /// after the other.
+    fn warm(&self, hashes: &[u64]) {
+        if self.entries.len() > SMALL {
+            let mask = self.entries.len() - 1;
+            let touched = hashes.iter().map(|&hash| self.entries[hash as usize & mask].tag);
+            std::hint::black_box(touched.fold(0, |all, one| all ^ one));
         }
     }
 

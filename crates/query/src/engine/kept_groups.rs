@@ -1,6 +1,6 @@
 //! For each unit, the groups that it keeps: the lowest in the order of the query.
 
-use super::interner::Interner;
+use super::interner::{Interner, NONE};
 use crate::QueryError;
 use std::collections::HashMap;
 
@@ -11,17 +11,21 @@ use std::collections::HashMap;
 /// a unit's groups is kept from its first row on, in every order of rows, and also in each part of a table; what is kept of parts can be merged.
 ///
 /// # Memory
-/// 16 bytes a kept group, at most three times that after heaps have grown, and 24 a unit, whatever the number of rows or of groups that a unit has.
+/// 8 bytes a unit and 16 a kept group, whatever the number of rows or of groups that a unit has. For up to 8 groups there is room for all of them from the
+/// start, at a place that follows from the unit's number; for more the heaps grow by doubling, with 24 bytes a unit for where they are, and leave less
+/// behind than they take.
 #[derive(Debug)]
 pub(super) struct KeptGroups {
     max_groups: usize,
     /// By unit: the priority of the root if there are `max_groups`, else the greatest there is. What comes after it is not kept; looking here rejects
     /// most rows of a unit with many groups.
     pub(super) thresholds: Vec<u64>,
+    /// By unit, where `max_groups` is above [`FEW`].
     heaps: Vec<Heap>,
     entries: Vec<Entry>,
     /// The places of the groups of units that have many, where a search through the heap would take long.
     index: HashMap<(u32, u32), u32>,
+    /// How many places were given out, where they do not follow from the unit.
     places: usize,
 }
 
@@ -56,10 +60,10 @@ pub(super) enum Placed {
 /// Heaps up to this size are searched from end to end: 32 entries are eight cache lines.
 const SEARCHED: usize = 32;
 
-/// Heaps start with this much room; those for fewer groups have it all from the start.
-const FIRST_ROOM: usize = 8;
+/// Up to so many groups have all their room from the start; for more, heaps start with this much.
+const FEW: usize = 8;
 
-const EMPTY: Entry = Entry { priority: 0, group: 0, place: 0 };
+const EMPTY: Entry = Entry { priority: 0, group: NONE, place: 0 };
 
 impl KeptGroups {
     pub(super) fn new(max_groups: u32) -> Self {
@@ -76,17 +80,50 @@ impl KeptGroups {
     /// As many units, the new ones without groups.
     pub(super) fn resize(&mut self, units: usize) {
         self.thresholds.resize(units, u64::MAX);
-        self.heaps.resize(units, Heap { start: 0, len: 0, room: 0 });
+        if self.max_groups <= FEW {
+            self.entries.resize(units * self.max_groups, EMPTY);
+        } else {
+            self.heaps.resize(units, Heap { start: 0, len: 0, room: 0 });
+        }
+    }
+
+    /// Places are below this.
+    pub(super) fn places(&self) -> usize {
+        if self.max_groups <= FEW { self.entries.len() } else { self.places }
     }
 
     pub(super) fn units(&self) -> usize {
-        self.heaps.len()
+        self.thresholds.len()
     }
 
     /// What a unit keeps, in no order.
     pub(super) fn of(&self, unit: usize) -> &[Entry] {
-        let heap = self.heaps[unit];
-        &self.entries[heap.start..heap.start + heap.len as usize]
+        let (start, len) = self.heap(unit);
+        &self.entries[start..start + len]
+    }
+
+    /// Where a unit's entries start, and how many there are.
+    #[inline(always)]
+    fn heap(&self, unit: usize) -> (usize, usize) {
+        if self.max_groups <= FEW {
+            let start = unit * self.max_groups;
+            let room = &self.entries[start..start + self.max_groups];
+            (start, room.iter().take_while(|entry| entry.group != NONE).count())
+        } else {
+            let heap = self.heaps[unit];
+            (heap.start, heap.len as usize)
+        }
+    }
+
+    /// Reads of a unit's entries for nothing but that they are in the cache when they are needed, and says where its places start if that is known.
+    #[inline(always)]
+    pub(super) fn touch(&self, unit: u32) -> (u64, usize) {
+        if self.max_groups <= FEW {
+            let start = unit as usize * self.max_groups;
+            (self.entries[start].priority, start)
+        } else {
+            (self.entries.get(self.heaps[unit as usize].start).map_or(0, |entry| entry.priority), 0)
+        }
     }
 
     /// The place of a unit's group, which it may take from another.
@@ -115,44 +152,47 @@ impl KeptGroups {
     }
 
     fn push(&mut self, unit: u32, group: u32, priority: u64, groups: &Interner) -> Result<Placed, QueryError> {
-        let place = u32::try_from(self.places).map_err(|_| QueryError::Capacity {
+        let (mut start, len) = self.heap(unit as usize);
+        let place = if self.max_groups <= FEW { start + len } else { self.places };
+        let place = u32::try_from(place).map_err(|_| QueryError::Capacity {
             of: "groups of all units together",
             limit: "at most 4294967296 can be kept; a smaller max_groups keeps fewer",
         })?;
-        let mut heap = self.heaps[unit as usize];
-        let len = heap.len as usize;
-        if heap.len == heap.room {
-            // A moved heap leaves its old entries behind: less than it takes now, as room doubles.
-            let room = if self.max_groups <= FIRST_ROOM {
-                self.max_groups
-            } else {
-                (2 * len).clamp(FIRST_ROOM, self.max_groups)
-            };
-            let start = self.entries.len();
-            self.entries.extend_from_within(heap.start..heap.start + len);
-            self.entries.resize(start + room, EMPTY);
-            heap = Heap { start, len: heap.len, room: room as u32 };
+        if self.max_groups > FEW {
+            start = self.make_room(unit as usize);
+            self.places += 1;
         }
-        self.places += 1;
-        self.entries[heap.start + len] = Entry { priority, group, place };
-        heap.len += 1;
-        self.heaps[unit as usize] = heap;
-        let entries = &mut self.entries[heap.start..heap.start + heap.len as usize];
+        self.entries[start + len] = Entry { priority, group, place };
+        let entries = &mut self.entries[start..=start + len];
         if len == SEARCHED {
             self.index.extend(entries.iter().map(|entry| ((unit, entry.group), entry.place)));
         } else if len > SEARCHED {
             self.index.insert((unit, group), place);
         }
         rise(entries, groups);
-        if heap.len as usize == self.max_groups {
+        if len + 1 == self.max_groups {
             self.thresholds[unit as usize] = entries[0].priority;
         }
         Ok(Placed::New(place as usize))
     }
 
+    /// One more entry for a unit, which may move: less is left behind than it takes then, as room doubles. Says where it starts.
+    fn make_room(&mut self, unit: usize) -> usize {
+        let Heap { mut start, len, mut room } = self.heaps[unit];
+        if len == room {
+            let moved = start..start + len as usize;
+            room = (2 * len as usize).clamp(FEW, self.max_groups) as u32;
+            start = self.entries.len();
+            self.entries.extend_from_within(moved);
+            self.entries.resize(start + room as usize, EMPTY);
+        }
+        self.heaps[unit] = Heap { start, len: len + 1, room };
+        start
+    }
+
     fn replace(&mut self, unit: u32, group: u32, priority: u64, groups: &Interner) -> Placed {
-        let heap = self.heaps[unit as usize];
-        let entries = &mut self.entries[heap.start..heap.start + heap.len as usize];
+        let (start, len) = self.heap(unit as usize);
+        let entries = &mut self.entries[start..start + len];
         let last = entries[0];
         let entry = Entry { priority, group, place: last.place };
         if !precedes(&entry, &last, groups) {
@@ -253,8 +293,8 @@ mod tests {
                 assert_eq!(found, expected, "max_groups {max_groups}, priorities below {range}");
             }
             let places: BTreeSet<u32> = (0..3).flat_map(|unit| kept.of(unit)).map(|entry| entry.place).collect();
-            assert_eq!(places, (0..kept.places as u32).collect());
-            assert_eq!(kept.index.len(), if max_groups > 32 { kept.places } else { 0 });
+            assert_eq!(places, (0..kept.places() as u32).collect());
+            assert_eq!(kept.index.len(), if max_groups > 32 { kept.places() } else { 0 });
         }
     }
 
@@ -267,7 +307,7 @@ mod tests {
             let priority = u64::from(group ^ 0x5555).wrapping_mul(0x9e37_79b9_7f4a_7c15);
             kept.place(0, group, priority, &groups).expect("room");
         }
-        assert_eq!((kept.of(0).len(), kept.places, kept.index.len()), (40, 40, 40));
+        assert_eq!((kept.of(0).len(), kept.places(), kept.index.len()), (40, 40, 40));
         assert!(kept.entries.len() <= 120);
     }
 }
