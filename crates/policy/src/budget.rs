@@ -2,6 +2,19 @@
 
 use crate::error::{Place, PolicyError};
 use crate::file::BudgetFile;
+use schemars::JsonSchema;
+use serde::Deserialize;
+
+/// How the costs of queries add up. Both hold for queries that are chosen from earlier answers.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Accounting {
+    /// Losses are added, and so are exceptions.
+    #[default]
+    Basic,
+    /// In zero-concentrated privacy, which is converted to epsilon at half of delta.
+    ZeroConcentrated,
+}
 
 /// The budget of all queries together, and what one costs unless it says otherwise.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -10,6 +23,7 @@ pub struct Budget {
     delta: f64,
     query_epsilon: f64,
     query_delta: f64,
+    accounting: Accounting,
 }
 
 impl Budget {
@@ -35,6 +49,12 @@ impl Budget {
     #[must_use]
     pub fn query_delta(&self) -> f64 {
         self.query_delta
+    }
+
+    /// How costs add up.
+    #[must_use]
+    pub fn accounting(&self) -> Accounting {
+        self.accounting
     }
 
     pub(crate) fn read(file: &BudgetFile) -> Result<Budget, PolicyError> {
@@ -64,7 +84,13 @@ impl Budget {
                 format!("a number from 0 to budget.delta, which is {}", written(delta)),
             ));
         }
-        Ok(Budget { epsilon, delta, query_epsilon, query_delta })
+        let accounting = file.accounting.unwrap_or_default();
+        if accounting == Accounting::ZeroConcentrated && delta == 0.0 {
+            return Err(place
+                .at("accounting")
+                .invalid("zero-concentrated", "with a delta greater than 0; without one, leave it out"));
+        }
+        Ok(Budget { epsilon, delta, query_epsilon, query_delta, accounting })
     }
 }
 
@@ -90,7 +116,8 @@ mod tests {
         query_epsilon: Option<f64>,
         query_delta: Option<f64>,
     ) -> Result<Budget, String> {
-        Budget::read(&BudgetFile { epsilon, delta, query_epsilon, query_delta }).map_err(|error| error.to_string())
+        Budget::read(&BudgetFile { epsilon, delta, query_epsilon, query_delta, accounting: None })
+            .map_err(|error| error.to_string())
     }
 
     #[test]

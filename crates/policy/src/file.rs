@@ -38,6 +38,9 @@ pub(crate) struct BudgetFile {
     /// What a query may use of delta unless it says otherwise. Default: a hundredth of delta.
     #[schemars(range(min = 0), extend("exclusiveMaximum" = 1))]
     pub(crate) query_delta: Option<f64>,
+    /// How the costs of queries add up. `basic`: epsilons and deltas are added, so that a budget of 2 pays for eight queries of 0.25. `zero-concentrated` (needs a delta): queries get Gaussian noise, which is larger for a single number,
+    /// and many more of them fit. Default: `basic`.
+    pub(crate) accounting: Option<Accounting>,
 }
 
 /// A table: exactly one of `unit`, `each_row` and `public` says what is protected.

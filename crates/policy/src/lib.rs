@@ -41,7 +41,7 @@ mod schema;
 mod table;
 mod value;
 
-pub use budget::Budget;
+pub use budget::{Accounting, Budget};
 pub use column::{Bounds, Column};
 pub use draft_marker::fill_in;
 pub use error::PolicyError;

@@ -163,7 +163,8 @@ impl Prepared {
             .collect::<Result<_, _>>()
             .map_err(|error| fault(error.into()))?;
         let options = RecordBatchOptions::new().with_row_count(Some(released.kept.len()));
-        let table = RecordBatch::try_new_with_options(schema.clone(), arrays, &options).map_err(|error| fault(error.into()))?;
+        let table =
+            RecordBatch::try_new_with_options(schema.clone(), arrays, &options).map_err(|error| fault(error.into()))?;
         let filled: Arc<dyn TableProvider> = Arc::new(MemTable::try_new(schema, vec![vec![table]]).map_err(&fault)?);
         let sources = HashMap::from([(RELEASED.to_owned(), filled)]);
         let after = with_sources(self.after.clone(), &sources)?;

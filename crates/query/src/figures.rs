@@ -2,7 +2,9 @@
 
 use crate::engine::Measure;
 use crate::sql::{Formula, Output};
-use reticent_release::answer::{Estimate, VarianceForm, average, count, standard_deviation, sum, sum_around_centre, variance};
+use reticent_release::answer::{
+    Estimate, VarianceForm, average, count, standard_deviation, sum, sum_around_centre, variance,
+};
 use reticent_release::{Grid, Plan, Released, Statistic};
 
 /// A figure of the answer: nothing only where a released statistic is missing.
@@ -19,7 +21,13 @@ fn grid_of(measures: &[Measure], place: usize) -> Option<Grid> {
     }
 }
 
-fn estimate(formula: &Formula, measures: &[Measure], plan: &Plan, released: &Released, group: usize) -> Option<Estimate> {
+fn estimate(
+    formula: &Formula,
+    measures: &[Measure],
+    plan: &Plan,
+    released: &Released,
+    group: usize,
+) -> Option<Estimate> {
     let of = |statistic: usize| released.estimate(plan, statistic, group);
     match *formula {
         Formula::Count(place) => Some(count(of(place)?)),

@@ -12,8 +12,8 @@ use datafusion::sql::sqlparser::ast;
 use datafusion::sql::sqlparser::dialect::GenericDialect;
 use datafusion::sql::sqlparser::parser::Parser;
 use datafusion::sql::sqlparser::tokenizer::{Token, TokenWithSpan};
-use reticent_policy::Policy;
-use reticent_release::{Design, Groups, Plan, Reach, plan};
+use reticent_policy::{Accounting, Policy};
+use reticent_release::{Design, Groups, NoiseFamily, Plan, Preferences, Reach, plan_with};
 use std::collections::HashMap;
 
 /// How deep parentheses and sub-queries may be nested.
@@ -76,8 +76,7 @@ pub async fn prepare(policy: &Policy, sql: &str, options: Options) -> Result<Pre
     let raw = state.statement_to_plan(statement).await.map_err(message)?;
     let typed = state.analyzer().execute_and_check(raw, state.config_options(), |_, _| {}).map_err(message)?;
 
-    let walk =
-        Walk { state: &state, tables: &tables, max_groups: options.max_groups, max_rows: options.max_rows };
+    let walk = Walk { state: &state, tables: &tables, max_groups: options.max_groups, max_rows: options.max_rows };
     let (released, mut aggregation) = match walk.relation(&typed).await? {
         Relation::Released(inner) => *inner,
         Relation::Rows(_) => {
@@ -100,7 +99,13 @@ pub async fn prepare(policy: &Policy, sql: &str, options: Options) -> Result<Pre
     aggregation.rows = tables.with_public_sources(aggregation.rows)?;
 
     let (epsilon, delta) = price(policy, &options)?;
-    let plan = plan(&design(&aggregation, epsilon, delta))?;
+    let noise = match (policy.budget().accounting(), delta) {
+        (_, None) => NoiseFamily::Pure,
+        (Accounting::Basic, Some(_)) => NoiseFamily::LeastError,
+        // In this currency Gaussian noise costs a small part of what noise of a pure promise does.
+        (Accounting::ZeroConcentrated, Some(_)) => NoiseFamily::Gaussian,
+    };
+    let plan = plan_with(&design(&aggregation, epsilon, delta), &Preferences { weights: None, noise })?;
     Ok(Prepared { aggregation, plan, sql, columns: names, epsilon, delta, after, context })
 }
 

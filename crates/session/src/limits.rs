@@ -4,7 +4,7 @@ use reticent_accounting::{Budget as Currency, Filter};
 use reticent_ledger::{LedgerError, Limits};
 use reticent_mechanisms::Delta;
 use reticent_numerics::rounding::{mul_down, sub_down};
-use reticent_policy::Budget;
+use reticent_policy::{Accounting, Budget};
 
 /// The promise that the ledger keeps, as plain numbers: what everything that is ever released under the policy is private with.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -23,12 +23,12 @@ pub fn promise(budget: &Budget) -> Promise {
 /// The `delta` of the conversion from zero-concentration: half of the policy's, rounded down. The other half is for selections of groups.
 pub(crate) fn conversion_delta(budget: &Budget) -> Option<f64> {
     let half = mul_down(budget.delta(), 0.5);
-    (half >= f64::MIN_POSITIVE).then_some(half)
+    (budget.accounting() == Accounting::ZeroConcentrated && half >= f64::MIN_POSITIVE).then_some(half)
 }
 
 /// How much may be spent under a policy.
 ///
-/// Without a `delta` pure losses are added up. With one, the ledger counts in zero-concentration, under which many small releases cost far less: the budget is the greatest `rho` that converts to the policy's `epsilon` at half of
+/// Under basic accounting losses are added, and so are exceptions: the filter of Rogers, Roth, Ullman and Vadhan (2016). Under zero-concentrated accounting the budget is the greatest `rho` that converts to the policy's `epsilon` at half of
 /// its `delta`; the other half is kept for the selection of groups.
 ///
 /// # Direction
@@ -38,7 +38,7 @@ pub(crate) fn conversion_delta(budget: &Budget) -> Option<f64> {
 /// If the budget is beyond what can be counted.
 pub fn limits(budget: &Budget) -> Result<Limits, LedgerError> {
     let Some(half) = conversion_delta(budget) else {
-        return Limits::new(Currency::Pure { epsilon: budget.epsilon() }, 0.0);
+        return Limits::new(Currency::Pure { epsilon: budget.epsilon() }, budget.delta());
     };
     let delta = Delta::new(half).map_err(|_| LedgerError::Parameter {
         name: "budget.delta",
@@ -87,7 +87,9 @@ mod tests {
     use reticent_policy::Policy;
 
     fn budget(text: &str) -> Budget {
-        let policy = format!("[budget]\n{text}\n[tables.t]\nsource = \"t.csv\"\neach_row = true\n[tables.t.columns.x]\ntype = \"integer\"\n");
+        let policy = format!(
+            "[budget]\n{text}\n[tables.t]\nsource = \"t.csv\"\neach_row = true\n[tables.t.columns.x]\ntype = \"integer\"\n"
+        );
         *Policy::parse(&policy, "policy.toml".as_ref()).expect("valid").budget()
     }
 
@@ -98,9 +100,17 @@ mod tests {
     }
 
     #[test]
+    fn basic_accounting_adds_losses_and_exceptions() {
+        let found = limits(&budget("epsilon = 2\ndelta = 1e-6")).expect("valid");
+        assert_eq!(found, Limits::new(Currency::Pure { epsilon: 2.0 }, 1e-6).expect("valid"));
+    }
+
+    #[test]
     fn zero_concentration_converts_to_at_most_the_policys_promise_and_nearly_to_it() {
         for (epsilon, delta) in [(0.01, 1e-9), (1.0, 1e-6), (3.0, 1e-5), (50.0, 1e-12), (0.5, 0.25)] {
-            let found = limits(&budget(&format!("epsilon = {epsilon}\ndelta = {delta}"))).expect("valid");
+            let found =
+                limits(&budget(&format!("epsilon = {epsilon}\ndelta = {delta}\naccounting = \"zero-concentrated\"")))
+                    .expect("valid");
             let Currency::ZeroConcentrated { rho } = found.budget() else { panic!("a delta is counted in rho") };
             let at = |rho| {
                 let filter = Filter::new(Currency::ZeroConcentrated { rho }).expect("valid");

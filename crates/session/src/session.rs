@@ -3,9 +3,10 @@
 use crate::error::SessionError;
 use crate::limits::{conversion_delta, limits};
 use crate::record::{Cost, Record, Remaining, SelectionRecord, StatisticRecord, cells, releases, statistics};
+use reticent_events::Event;
 use reticent_ledger::{Admission, Digest, Ledger, LedgerError, Request, Statement};
 use reticent_noise::randomness::SecureRandom;
-use reticent_policy::Policy;
+use reticent_policy::{Accounting, Policy};
 use reticent_query::{Answer, Options, Prepared, prepare};
 use std::path::Path;
 use std::time::Duration;
@@ -78,21 +79,30 @@ impl Session {
         let fingerprint = Digest::of(&[
             b"reticent answer 1",
             self.policy.fingerprint_text().as_bytes(),
+            format!("{:?}", self.policy.budget().accounting()).as_bytes(),
             prepared.sql.as_bytes(),
             &prepared.epsilon.to_be_bytes(),
             &prepared.delta.unwrap_or(0.0).to_be_bytes(),
             &aggregation.max_groups.to_be_bytes(),
             &aggregation.max_rows.to_be_bytes(),
         ]);
-        let charge = prepared.plan.charge();
-        let request = Request {
-            fingerprint,
-            query: prepared.sql.clone(),
-            events: charge.event.into_iter().collect(),
-            selection_delta: charge.delta,
-            fresh: ask.fresh,
-        };
+        let request = self.request(&prepared, fingerprint, ask.fresh);
         Ok(Question { statistics: statistics(&prepared), fingerprint, request, prepared })
+    }
+
+    /// What the ledger charges for. Under basic accounting a promise with an exception is charged as it is stated, `(epsilon, delta)`; everything else by the noise itself.
+    fn request(&self, prepared: &Prepared, fingerprint: Digest, fresh: bool) -> Request {
+        let guarantee = prepared.plan.guarantee();
+        let (events, selection_delta) = match self.policy.budget().accounting() {
+            Accounting::Basic if guarantee.delta > 0.0 => {
+                (vec![Event::Approximate { epsilon: guarantee.epsilon, delta: guarantee.delta }], 0.0)
+            }
+            Accounting::Basic | Accounting::ZeroConcentrated => {
+                let charge = prepared.plan.charge();
+                (charge.event.into_iter().collect(), charge.delta)
+            }
+        };
+        Request { fingerprint, query: prepared.sql.clone(), events, selection_delta, fresh }
     }
 
     /// The ledger, made at the first question.
@@ -138,7 +148,9 @@ impl Session {
     ) -> Result<Reply, SessionError> {
         let question = self.question(ask).await?;
         let mut ledger = self.ledger()?;
-        if !ask.fresh && let Some(answer) = ledger.lookup(question.fingerprint)? {
+        if !ask.fresh
+            && let Some(answer) = ledger.lookup(question.fingerprint)?
+        {
             return stored(answer.bytes);
         }
         // What can be wrong with files and entropy is found before anything is paid.
@@ -169,7 +181,8 @@ impl Session {
         };
         let remaining = self.remaining(&mut ledger)?;
         let record = record(&question, &answer, remaining, reservation.number())?;
-        let bytes = serde_json::to_vec(&record).map_err(|_| SessionError::Fault("the answer cannot be written".into()))?;
+        let bytes =
+            serde_json::to_vec(&record).map_err(|_| SessionError::Fault("the answer cannot be written".into()))?;
         let kept = ledger.complete(&reservation, &bytes)?;
         Ok(Reply { record, bytes: kept.bytes, stored: false })
     }

@@ -390,8 +390,7 @@ pub(crate) async fn aggregation(
         expressions.push(total.expression(key)?.alias(format!("key{place}")));
         keys.push(Key { name, relation, data_type, values: domains.values(key) });
     }
-    let mut collector =
-        Collector { rows, total, max_rows: limits.max_rows, values: Vec::new(), measures: Vec::new() };
+    let mut collector = Collector { rows, total, max_rows: limits.max_rows, values: Vec::new(), measures: Vec::new() };
     let mut calls = Vec::new();
     for (place, expression) in aggregate.aggr_expr.iter().enumerate() {
         let mut bare = expression;

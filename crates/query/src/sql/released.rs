@@ -169,9 +169,8 @@ impl Released {
         let own = self.plan.schema().fields().len();
         let others = public.schema().fields().len();
         let (left, right) = if released_is_left { (self.plan, public) } else { (public, self.plan) };
-        let total = |side: &LogicalPlan, expression: &Expr| {
-            Total::new(side.schema(), &no_subquery).expression(expression)
-        };
+        let total =
+            |side: &LogicalPlan, expression: &Expr| Total::new(side.schema(), &no_subquery).expression(expression);
         let on = join.on.iter().map(|(a, b)| Ok((total(&left, a)?, total(&right, b)?)));
         let on = on.collect::<Result<Vec<_>, QueryError>>()?;
         let again = Join::try_new(
@@ -190,7 +189,8 @@ impl Released {
         }
         let shift = if released_is_left { 0 } else { others };
         let own_columns: Vec<usize> = self.visible.iter().map(|place| place + shift).collect();
-        let other_columns: Vec<usize> = (0..others).map(|place| if released_is_left { own + place } else { place }).collect();
+        let other_columns: Vec<usize> =
+            (0..others).map(|place| if released_is_left { own + place } else { place }).collect();
         let own_widths: Vec<Option<usize>> = self.widths.iter().map(|width| width.map(|at| at + shift)).collect();
         let no_widths = vec![None; others];
         let (visible, widths) = if released_is_left {

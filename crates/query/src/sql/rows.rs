@@ -181,10 +181,8 @@ pub(crate) fn with_public(
              declares `unique` in the public table, or name a unit column in the policy",
         );
     }
-    let public_side = widened(
-        &public_facts(public),
-        matches!((private_is_left, join.join_type), (true, Left) | (false, Right)),
-    );
+    let public_side =
+        widened(&public_facts(public), matches!((private_is_left, join.join_type), (true, Left) | (false, Right)));
     let (facts, offset) = match (private_is_left, one_sided) {
         (_, true) => (private.facts.clone(), 0),
         (true, false) => ([private.facts.clone(), public_side].concat(), 0),
@@ -222,7 +220,9 @@ pub(crate) fn of_one_unit(join: Join, left: &Rows, right: &Rows) -> Result<Rows,
         Right => ([widened(&left.facts, true), right.facts.clone()].concat(), width + right_place, right.hidden),
         LeftSemi | LeftAnti => (left.facts.clone(), left_place, left.hidden),
         RightSemi | RightAnti => (right.facts.clone(), right_place, right.hidden),
-        other => return refused(format!("a {other} join of private tables is not offered; write an inner or left join")),
+        other => {
+            return refused(format!("a {other} join of private tables is not offered; write an inner or left join"));
+        }
     };
     let limits = Limits {
         max_groups: left.limits.max_groups.min(right.limits.max_groups),

@@ -94,9 +94,7 @@ impl<'a> Total<'a> {
     pub(crate) fn expression(&self, expression: &Expr) -> Result<Expr, QueryError> {
         Ok(match expression {
             Expr::Column(_) | Expr::Literal(..) => expression.clone(),
-            Expr::Alias(alias) => {
-                Expr::Alias(Alias { expr: self.boxed(&alias.expr)?, ..alias.clone() })
-            }
+            Expr::Alias(alias) => Expr::Alias(Alias { expr: self.boxed(&alias.expr)?, ..alias.clone() }),
             Expr::BinaryExpr(binary) => self.binary(binary)?,
             Expr::Like(like) => {
                 literal_pattern(&like.pattern, "LIKE")?;

@@ -4,18 +4,21 @@ use super::aggregation::{Aggregation, aggregation};
 use super::facts::Facts;
 use super::range::Range;
 use super::released::{RELEASED, Released};
-use super::rows::{Limits, Rows, Unit, equalities, facts_of_unit_aggregate, of_one_unit, plain_column, planner, refused, with_public};
+use super::rows::{
+    Limits, Rows, Unit, equalities, facts_of_unit_aggregate, of_one_unit, plain_column, planner, refused, with_public,
+};
 use super::total::Total;
 use crate::error::QueryError;
 use crate::tables::Tables;
 use datafusion::arrow::datatypes::{DataType, Field, Schema};
-use datafusion::common::tree_node::{TreeNode, TreeNodeRecursion};
 use datafusion::common::Column;
+use datafusion::common::tree_node::{TreeNode, TreeNodeRecursion};
 use datafusion::datasource::{empty::EmptyTable, provider_as_source};
 use datafusion::execution::SessionState;
 use datafusion::logical_expr::expr::{AggregateFunction, Alias};
 use datafusion::logical_expr::{
-    Aggregate, Distinct, Expr, Filter, Join, LogicalPlan, LogicalPlanBuilder, Projection, SubqueryAlias, Union, Volatility,
+    Aggregate, Distinct, Expr, Filter, Join, LogicalPlan, LogicalPlanBuilder, Projection, SubqueryAlias, Union,
+    Volatility,
 };
 use futures::future::BoxFuture;
 use reticent_policy::{Privacy, TablePolicy};
@@ -261,9 +264,14 @@ impl<'a> Walk<'a> {
                 ));
             }
             let mut params = call.params.clone();
-            facts.push(facts_of_unit_aggregate(function, params.args.first().map(|argument| rows.facts_of(argument)).as_ref()));
-            params.args = params.args.iter().map(|argument| self.total(&rows.plan, argument)).collect::<Result<_, _>>()?;
-            params.filter = params.filter.as_deref().map(|filter| self.total(&rows.plan, filter)).transpose()?.map(Box::new);
+            facts.push(facts_of_unit_aggregate(
+                function,
+                params.args.first().map(|argument| rows.facts_of(argument)).as_ref(),
+            ));
+            params.args =
+                params.args.iter().map(|argument| self.total(&rows.plan, argument)).collect::<Result<_, _>>()?;
+            params.filter =
+                params.filter.as_deref().map(|filter| self.total(&rows.plan, filter)).transpose()?.map(Box::new);
             let again = Expr::AggregateFunction(AggregateFunction { func: call.func.clone(), params });
             calls.push(Expr::Alias(Alias::new(again, relation, name)));
         }
@@ -387,9 +395,9 @@ impl<'a> Walk<'a> {
                 Ok(Relation::Released(Box::new((released.join(join, public, false)?, private))))
             }
             (Relation::Released(_), Relation::Released(_)) => refused(TWO_RELEASES),
-            (Relation::Released(_), Relation::Rows(_)) | (Relation::Rows(_), Relation::Released(_)) => {
-                refused("released figures are joined with private rows: that would need a second release. Ask in two queries")
-            }
+            (Relation::Released(_), Relation::Rows(_)) | (Relation::Rows(_), Relation::Released(_)) => refused(
+                "released figures are joined with private rows: that would need a second release. Ask in two queries",
+            ),
         }
     }
 
@@ -412,10 +420,8 @@ impl<'a> Walk<'a> {
 
     async fn check_unique(&self, scan: &LogicalPlan, table: &TablePolicy, unique: &[String]) -> Result<(), QueryError> {
         let read = |_| QueryError::Refused(format!("the public table {} could not be read", table.name()));
-        let columns: Vec<Expr> = unique
-            .iter()
-            .map(|name| Expr::Column(Column::new(Some(table.name().to_owned()), name.clone())))
-            .collect();
+        let columns: Vec<Expr> =
+            unique.iter().map(|name| Expr::Column(Column::new(Some(table.name().to_owned()), name.clone()))).collect();
         let count = datafusion::functions_aggregate::expr_fn::count(datafusion::prelude::lit(1_i64)).alias("rows");
         let plan = LogicalPlanBuilder::from(self.tables.with_public_sources(scan.clone())?)
             .aggregate(columns, vec![count])
@@ -445,7 +451,8 @@ fn limit_before_aggregation<T>() -> Result<T, QueryError> {
 /// The columns of the table of released figures: keys, outputs, and the half-width of each output.
 pub(crate) fn released_schema(private: &Aggregation) -> Schema {
     let keys = private.keys.iter().enumerate().map(|(place, key)| (format!("k{place}"), key.data_type.clone()));
-    let outputs = private.outputs.iter().enumerate().map(|(place, output)| (format!("v{place}"), output.data_type.clone()));
+    let outputs =
+        private.outputs.iter().enumerate().map(|(place, output)| (format!("v{place}"), output.data_type.clone()));
     let widths = (0..private.outputs.len()).map(|place| (format!("h{place}"), DataType::Float64));
     Schema::new(keys.chain(outputs).chain(widths).map(|(name, of)| Field::new(name, of, true)).collect::<Vec<_>>())
 }
