@@ -78,10 +78,10 @@ pub struct Provenance {
 }
 
 /// A promise, as release files state it.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Promise {
     /// `pure` or `approximate`.
-    pub notion: reticent_mechanisms::Notion,
+    pub notion: String,
     /// The loss.
     pub epsilon: f64,
     /// The exception.
@@ -207,6 +207,7 @@ pub(crate) fn cells(table: &RecordBatch) -> Option<Vec<Vec<Cell>>> {
 /// The noisy numbers of counts and direct sums, under the names of their columns.
 pub(crate) fn releases(prepared: &Prepared, answer: &Answer) -> BTreeMap<String, NoisyColumn> {
     let guarantee = prepared.plan.guarantee();
+    let notion = if guarantee.delta > 0.0 { "approximate" } else { "pure" };
     let mut found = BTreeMap::new();
     for output in &prepared.aggregation.outputs {
         let place = match output.formula {
@@ -225,7 +226,7 @@ pub(crate) fn releases(prepared: &Prepared, answer: &Answer) -> BTreeMap<String,
         let release = Provenance {
             mechanism: prepared.plan.mechanism(place).unwrap_or("constant").to_owned(),
             event,
-            guarantee: Promise { notion: guarantee.notion, epsilon: guarantee.epsilon, delta: guarantee.delta },
+            guarantee: Promise { notion: notion.to_owned(), epsilon: guarantee.epsilon, delta: guarantee.delta },
             spacing: Some(*step),
             random: "secure".to_owned(),
         };
