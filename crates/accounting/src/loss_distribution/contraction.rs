@@ -201,6 +201,7 @@ fn add(a: (f64, f64), b: f64) -> (f64, f64) {
 
 #[cfg(test)]
 mod tests {
+    use super::super::effort::Effort;
     use super::super::grid::Cuts;
     use super::super::pair::Pair;
     use super::super::pairs::{examples, uniform};
@@ -230,7 +231,7 @@ mod tests {
     #[test]
     fn delta_is_nowhere_above() {
         for (pair, step) in examples() {
-            let sampled = Sampled::new(&*pair, step, CUTS).expect("few points");
+            let sampled = Sampled::new(&*pair, step, CUTS, &mut Effort::for_precision(1e-4)).expect("few points");
             let masses = contracted(&sampled);
             assert_eq!(violations(&masses, &*pair, step), 0, "{pair:?}");
             let total: f64 = masses.masses.iter().sum::<f64>() + masses.infinite;
@@ -248,7 +249,7 @@ mod tests {
         let smooth: Vec<_> = examples().into_iter().filter(|(pair, _)| pair.atoms().is_empty()).collect();
         assert_eq!(smooth.len(), 3);
         for (pair, step) in smooth {
-            let masses = contracted(&Sampled::new(&*pair, step, CUTS).expect("few points"));
+            let masses = contracted(&Sampled::new(&*pair, step, CUTS, &mut Effort::for_precision(1e-4)).expect("few points"));
             for x in [-0.1, 0.0, 0.013, 0.1] {
                 let apart = pair.at(x).delta.estimate() - delta_of(&masses, step, x).estimate();
                 assert!(apart < step * step, "{pair:?} at {x}: {apart:e}");

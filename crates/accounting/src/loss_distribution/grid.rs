@@ -1,7 +1,7 @@
 //! A pair, looked at on a grid of losses, and the least pessimistic distribution on that grid.
 
+use super::effort::Effort;
 use super::pair::{Pair, Point, Test, at_most_one};
-use crate::AccountingError;
 use reticent_numerics::rounding::{add_up, div_up, mul_down, sub_up};
 use reticent_numerics::{Bounds, Enclosure};
 
@@ -41,19 +41,11 @@ pub(super) struct Cuts {
 }
 
 /// The most grid points of one pair.
-const MOST_POINTS: i64 = 1 << 25;
+const MOST_POINTS: i64 = 1 << 24;
 
 impl Sampled {
-    /// Looks at a pair with steps of `step`.
-    ///
-    /// # Errors
-    /// If it takes too many.
-    pub(super) fn new(pair: &dyn Pair, step: f64, cuts: Cuts) -> Result<Self, AccountingError> {
-        let too_fine = || {
-            AccountingError::NotProved(format!(
-                "the losses of one release span more than {MOST_POINTS} steps of {step:e}"
-            ))
-        };
+    /// Looks at a pair with steps of `step`; `None` if that takes more than the effort that is left.
+    pub(super) fn new(pair: &dyn Pair, step: f64, cuts: Cuts, effort: &mut Effort) -> Option<Self> {
         let loss = |half: i64| mul_down(half as f64, 0.5 * step);
         let is_over = |index: i64| pair.at(loss(2 * index)).delta.upper() <= cuts.right + pair.infinite().upper();
         let is_before = |index: i64| {
@@ -62,19 +54,23 @@ impl Sampled {
             // no bound on P[L <= x] but 1 - delta.
             point.test.map_or(1.0 - point.delta.lower(), |test| sub_up(1.0, test.p)) <= cuts.left
         };
-        let last = edge(is_over).ok_or_else(too_fine)?;
+        let last = edge(is_over)?;
         let last =
             if last == 0 { edge(|distance| !is_over(-distance)).map_or(0, |distance| 1 - distance) } else { last };
-        let first = -edge(|distance| is_before(-distance)).ok_or_else(too_fine)?;
-        let first = if first == 0 { edge(|distance| !is_before(distance)).ok_or_else(too_fine)? - 1 } else { first };
+        let first = -edge(|distance| is_before(-distance))?;
+        let first = if first == 0 { edge(|distance| !is_before(distance))? - 1 } else { first };
         let (first, last) = (first.min(last - 1), last);
-        if last - first > MOST_POINTS {
-            return Err(too_fine());
+        // Masses are kept for all grid points, looked at or not.
+        if last - first > MOST_POINTS || !effort.spend((last - first) as f64) {
+            return None;
         }
         let mut sampled = Sampled { step, halves: Vec::new(), points: Vec::new(), infinite: pair.infinite() };
         let mut index = first;
         loop {
             let x = loss(2 * index);
+            if !effort.spend(2.0 * pair.effort()) {
+                return None;
+            }
             let point = pair.at(x);
             sampled.push(2 * index, point);
             if index == last {
@@ -93,7 +89,7 @@ impl Sampled {
             index = (index + stride).min(last);
         }
         sampled.find_tests();
-        Ok(sampled)
+        Some(sampled)
     }
 
     /// The distribution on the grid with the least `delta` that is at least that of the pair everywhere: its `delta` connects the pair's at grid
@@ -243,7 +239,7 @@ mod tests {
     fn delta_is_nowhere_below_and_exact_at_grid_points() {
         let mut state = 11;
         for (pair, step) in examples() {
-            let sampled = Sampled::new(&*pair, step, CUTS).expect("few points");
+            let sampled = Sampled::new(&*pair, step, CUTS, &mut Effort::for_precision(1e-4)).expect("few points");
             let masses = sampled.dominating();
             let (left, right) = (sampled.first() as f64 * step, sampled.last() as f64 * step);
             for _ in 0..150 {
@@ -268,7 +264,7 @@ mod tests {
     #[test]
     fn no_test_is_above_the_curve() {
         for (pair, step) in examples() {
-            let sampled = Sampled::new(&*pair, step, CUTS).expect("few points");
+            let sampled = Sampled::new(&*pair, step, CUTS, &mut Effort::for_precision(1e-4)).expect("few points");
             // p - e^x q <= delta(x) for every test and every x.
             for test in sampled.tests().into_iter().step_by(7) {
                 for i in -20..=20 {
@@ -285,7 +281,7 @@ mod tests {
     fn overflowing_tilts_end() {
         for (pair, step) in examples() {
             let cuts = Cuts { tilt: 1e6, right: 1e-6, left: 1e-6 };
-            assert!(Sampled::new(&*pair, step, cuts).is_ok());
+            assert!(Sampled::new(&*pair, step, cuts, &mut Effort::for_precision(1e-4)).is_some());
         }
     }
 }

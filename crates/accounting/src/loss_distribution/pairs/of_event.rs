@@ -120,7 +120,8 @@ fn term(event: &Event, direction: Direction) -> Result<Term, AccountingError> {
         Event::DiscreteGaussian { sigma, sensitivity } => {
             let noise = DiscreteGaussian::new(*sigma).map_err(MechanismError::from)?;
             let slope = *sensitivity as f64 / (sigma * sigma);
-            same(DiscretePair::new(noise, *sensitivity, slope, Bounds::exact(f64::INFINITY)))
+            // At 37.5 sigma the tail is below 1e-305.
+            same(DiscretePair::new(noise, *sensitivity, slope, Bounds::exact(f64::INFINITY)).within(37.5 * sigma))
         }
         Event::RandomizedResponse { epsilon, categories } => {
             same(AtomsPair::randomized_response(*epsilon, *categories))

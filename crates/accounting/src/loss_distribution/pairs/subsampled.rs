@@ -102,6 +102,10 @@ impl Pair for SubsampledPair {
         }
     }
 
+    fn effort(&self) -> f64 {
+        2.0 * self.base.effort()
+    }
+
     fn infinite(&self) -> Bounds {
         match self.direction {
             Direction::Removed => self.base.infinite() * Bounds::exact(self.rate),

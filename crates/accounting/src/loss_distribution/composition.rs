@@ -1,0 +1,179 @@
+//! Releases in one direction, composed as finely as the precision asks for.
+
+use super::Question;
+use super::contraction::contracted;
+use super::curve::{Crossing, Curve, Frame, Side, support};
+use super::effort::Effort;
+use super::grid::{Masses, Sampled};
+use super::pairs::Term;
+use super::plan::{Guess, Plan, Planner};
+use super::singly::Singly;
+use crate::AccountingError;
+use realfft::RealFftPlanner;
+use reticent_numerics::Bounds;
+use std::sync::Arc;
+
+/// How often the step is made smaller, and how often all is planned anew around a better guess.
+const ATTEMPTS: u32 = 6;
+const PLANS: u32 = 4;
+
+/// The releases in one direction, and what is asked about them.
+#[derive(Debug)]
+pub(super) struct Composition<'a> {
+    terms: &'a [Term],
+    question: Question,
+    precision: f64,
+}
+
+impl<'a> Composition<'a> {
+    pub(super) fn new(terms: &'a [Term], question: Question, precision: f64) -> Self {
+        Composition { terms, question, precision }
+    }
+
+    /// A bracket, as narrow as asked for if the effort allows.
+    ///
+    /// # Errors
+    /// If two bounds contradict each other, which would be a defect.
+    pub(super) fn answer(&self, transforms: &mut RealFftPlanner<f64>) -> Result<Bounds, AccountingError> {
+        let singly = Singly::new(self.terms);
+        if let Some(answer) = singly.settled(self.question) {
+            return Ok(answer);
+        }
+        let mut effort = Effort::for_precision(self.precision);
+        let (mut planner, mut guess) = Planner::new(self.terms, &singly, self.question, self.precision);
+        let mut best: Option<Bounds> = None;
+        for _ in 0..PLANS {
+            let plan = planner.plan(guess, &effort);
+            let before = best;
+            self.refine(plan, &mut best, &mut effort, transforms)?;
+            match best {
+                Some(best) if self.apart(best) <= 1.0 => return Ok(best),
+                Some(best) => {
+                    let better = self.guess(best, guess);
+                    let moved = (better.epsilon - guess.epsilon).abs() > 0.02 * guess.epsilon
+                        || (better.delta / guess.delta).ln().abs() > 0.5;
+                    if before == Some(best) || !moved {
+                        break;
+                    }
+                    guess = better;
+                }
+                None => break,
+            }
+        }
+        let simple = singly.bracket(self.question);
+        best.map_or(Ok(simple), |best| both(best, simple))
+    }
+
+    /// Composes with finer and finer steps.
+    fn refine(
+        &self,
+        mut plan: Plan,
+        best: &mut Option<Bounds>,
+        effort: &mut Effort,
+        transforms: &mut RealFftPlanner<f64>,
+    ) -> Result<(), AccountingError> {
+        let mut before = f64::INFINITY;
+        for attempt in 0..ATTEMPTS {
+            let Some((lower, upper)) = self.attempt(plan, effort, transforms) else { break };
+            let answer = bracket(lower, upper)?;
+            let known = best.map_or(Ok(answer), |best| both(best, answer))?;
+            *best = Some(known);
+            let apart = self.apart(known);
+            // The width goes with the square of the step. Where it does not, a finer step is of no use.
+            // Half at least, so that the frame grows to the next power of two.
+            let finer = plan.step * (0.8 / apart.sqrt()).clamp(1.0 / 32.0, 0.49);
+            let is_stuck = attempt > 0 && apart > 0.7 * before;
+            if apart <= 1.0 || is_stuck || plan.points(finer) > effort.most_points() {
+                break;
+            }
+            before = apart;
+            plan.step = finer;
+        }
+        Ok(())
+    }
+
+    /// How many times wider than asked for a bracket is.
+    fn apart(&self, answer: Bounds) -> f64 {
+        if answer.upper() == answer.lower() {
+            return 0.0;
+        }
+        (answer.upper() - answer.lower()) / answer.upper() / self.precision
+    }
+
+    fn guess(&self, known: Bounds, before: Guess) -> Guess {
+        match self.question {
+            Question::Epsilon { .. } if known.upper().is_finite() => Guess { epsilon: known.upper(), ..before },
+            Question::Delta { .. } if known.upper() > 0.0 => Guess { delta: known.upper(), ..before },
+            _ => before,
+        }
+    }
+
+    /// Both bounds with one step, if the effort allows and something is found.
+    fn attempt(&self, plan: Plan, effort: &mut Effort, transforms: &mut RealFftPlanner<f64>) -> Option<(f64, f64)> {
+        let atoms = |term: &Term| {
+            let weight = term.times as f64;
+            term.attained.atoms().into_iter().map(move |atom| (atom, weight))
+        };
+        let mut atoms: Vec<(f64, f64)> = self.terms.iter().flat_map(atoms).collect();
+        atoms.retain(|(atom, _)| atom.is_normal() && *atom > 0.0);
+        let frame = plan.frame(&atoms, effort)?;
+        // Two sides, each a transform a term and one back.
+        if !effort.spend(2.0 * (self.terms.len() as f64 + 1.0) * frame.size as f64) {
+            return None;
+        }
+        let (upper, lower) = self.on_grid(frame, plan, effort)?;
+        let frame = frame.widened_to(support(&upper));
+        let upper = Curve::new(&upper, frame, Side::Upper, transforms).ok()?;
+        let lower = Curve::new(&lower, frame, Side::Lower, transforms).ok()?;
+        match self.question {
+            Question::Epsilon { at_delta } => {
+                let upper = match upper.epsilon(at_delta) {
+                    Crossing::At(epsilon) | Crossing::Before(epsilon) => epsilon.max(0.0),
+                    Crossing::Beyond(_) => return None,
+                };
+                let lower = match lower.epsilon(at_delta) {
+                    Crossing::At(epsilon) | Crossing::Beyond(epsilon) => epsilon.max(0.0),
+                    Crossing::Before(_) => 0.0,
+                };
+                Some((lower, upper))
+            }
+            Question::Delta { at_epsilon } => Some((lower.delta_at(at_epsilon), upper.delta_at(at_epsilon))),
+        }
+    }
+
+    /// Every release on the grid, from above and from below.
+    #[allow(clippy::type_complexity)]
+    fn on_grid(
+        &self,
+        frame: Frame,
+        plan: Plan,
+        effort: &mut Effort,
+    ) -> Option<(Vec<(Masses, u64)>, Vec<(Masses, u64)>)> {
+        let mut upper = Vec::new();
+        let mut lower = Vec::new();
+        for term in self.terms {
+            let sampled = Sampled::new(&*term.dominating, frame.step, plan.cuts, effort)?;
+            upper.push((sampled.dominating(), term.times));
+            let masses = if Arc::ptr_eq(&term.dominating, &term.attained) {
+                contracted(&sampled)
+            } else {
+                contracted(&Sampled::new(&*term.attained, frame.step, plan.cuts, effort)?)
+            };
+            lower.push((masses, term.times));
+        }
+        Some((upper, lower))
+    }
+}
+
+/// What two brackets of the same number have in common.
+fn both(one: Bounds, other: Bounds) -> Result<Bounds, AccountingError> {
+    bracket(one.lower().max(other.lower()), one.upper().min(other.upper()))
+}
+
+fn bracket(lower: f64, upper: f64) -> Result<Bounds, AccountingError> {
+    if lower <= upper {
+        Ok(Bounds::new(lower, upper))
+    } else {
+        Err(AccountingError::NotProved("two bounds contradict each other: this is a defect, please report it".into()))
+    }
+}
