@@ -122,7 +122,8 @@ impl<'a> Composition<'a> {
             return None;
         }
         let (upper, lower) = self.on_grid(frame, plan, effort)?;
-        let frame = frame.widened_to(support(&upper));
+        let (one, other) = (support(&upper), support(&lower));
+        let frame = frame.widened_to((one.0.min(other.0), one.1.max(other.1)));
         let upper = Curve::new(&upper, frame, Side::Upper, transforms).ok()?;
         let lower = Curve::new(&lower, frame, Side::Lower, transforms).ok()?;
         match self.question {

@@ -5,15 +5,35 @@ use super::pair::{Pair, Point, Test, at_most_one};
 use reticent_numerics::rounding::{add_up, div_up, mul_down, sub_up};
 use reticent_numerics::{Bounds, Enclosure};
 
-/// Masses at the losses `index * step`, and at infinity.
+/// Masses at the losses `offset + index * step`, and at infinity.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Masses {
     /// The index of the first.
     pub(super) first: i64,
+    /// Where the grid lies.
+    pub(super) offset: f64,
     /// One a grid point.
     pub(super) masses: Vec<f64>,
     /// At an infinite loss.
     pub(super) infinite: f64,
+}
+
+impl Masses {
+    /// An estimate of `ln sum w e^(s x)`.
+    pub(super) fn log_moment(&self, step: f64, s: f64) -> f64 {
+        s * self.offset + self.log_moment_by_index(step, s)
+    }
+
+    /// The same as if the offset was zero.
+    pub(super) fn log_moment_by_index(&self, step: f64, s: f64) -> f64 {
+        let exponent = |i: usize| s * ((self.first + i as i64) as f64 * step);
+        let terms = || self.masses.iter().enumerate().filter(|(_, mass)| **mass > 0.0);
+        let greatest = terms().map(|(i, mass)| exponent(i) + mass.ln()).fold(f64::NEG_INFINITY, f64::max);
+        if !greatest.is_finite() {
+            return 0.0;
+        }
+        greatest + terms().map(|(i, mass)| (exponent(i) - greatest).exp() * mass).sum::<f64>().ln()
+    }
 }
 
 /// A pair at all multiples of half a step between two losses, each rounded down to an `f64`: there `delta` is no less than at the multiple itself, and a test is
@@ -27,6 +47,7 @@ pub(super) struct Sampled {
     halves: Vec<i64>,
     points: Vec<Point>,
     infinite: Bounds,
+    tilt: f64,
 }
 
 /// What may be neglected at the ends of a pair.
@@ -64,7 +85,8 @@ impl Sampled {
         if last - first > MOST_POINTS || !effort.spend((last - first) as f64) {
             return None;
         }
-        let mut sampled = Sampled { step, halves: Vec::new(), points: Vec::new(), infinite: pair.infinite() };
+        let mut sampled =
+            Sampled { step, halves: Vec::new(), points: Vec::new(), infinite: pair.infinite(), tilt: cuts.tilt };
         let mut index = first;
         loop {
             let x = loss(2 * index);
@@ -120,7 +142,7 @@ impl Sampled {
             (beyond, delta) = (here, left_delta);
         }
         masses[0] = sub_up(1.0, beyond);
-        Masses { first: self.first(), masses, infinite }
+        Masses { first: self.first(), offset: 0.0, masses, infinite }
     }
 
     /// Tests from high losses to low ones, from no outcome to all of them.
@@ -145,6 +167,11 @@ impl Sampled {
     /// The length of a step.
     pub(super) fn step(&self) -> f64 {
         self.step
+    }
+
+    /// The tilt under which losses will be added.
+    pub(super) fn tilt(&self) -> f64 {
+        self.tilt
     }
 
     /// The first grid point.

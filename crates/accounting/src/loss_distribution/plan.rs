@@ -141,7 +141,14 @@ impl Plan {
         let step = if length / aligned <= 2.0 * effort.most_points() { aligned } else { coarsest };
         let size = size_of(step);
         let first = (left / step).floor() as i64 - 8;
-        (size as f64 <= 4.0 * effort.most_points()).then_some(Frame { step, first, size, tilt: self.tilt, below, above })
+        (size as f64 <= 4.0 * effort.most_points()).then_some(Frame {
+            step,
+            first,
+            size,
+            tilt: self.tilt,
+            below,
+            above,
+        })
     }
 }
 

@@ -22,9 +22,8 @@ const FURTHEST: f64 = 1e9;
 
 impl<'a> Singly<'a> {
     pub(super) fn new(terms: &'a [Term]) -> Self {
-        let infinite = |pair: fn(&Term) -> &dyn Pair| {
-            some_infinite(terms.iter().map(|term| (pair(term).infinite(), term.times)))
-        };
+        let infinite =
+            |pair: fn(&Term) -> &dyn Pair| some_infinite(terms.iter().map(|term| (pair(term).infinite(), term.times)));
         let (upper, lower) = (infinite(|term| &*term.dominating).upper(), infinite(|term| &*term.attained).lower());
         let greatest = terms.iter().fold(Bounds::ZERO, |sum, term| {
             sum + Bounds::exact(term.dominating.greatest_loss()) * Bounds::exact(term.times as f64)
@@ -73,9 +72,9 @@ impl<'a> Singly<'a> {
 
     /// `sum_i k_i delta_i(x)`.
     pub(super) fn sum_at(&self, loss: f64) -> Bounds {
-        self.terms.iter().fold(Bounds::ZERO, |sum, term| {
-            sum + term.dominating.at(loss).delta * Bounds::exact(term.times as f64)
-        })
+        self.terms
+            .iter()
+            .fold(Bounds::ZERO, |sum, term| sum + term.dominating.at(loss).delta * Bounds::exact(term.times as f64))
     }
 }
 
