@@ -2,9 +2,10 @@
 
 use super::Question;
 use super::contraction::contracted;
-use super::curve::{Crossing, Curve, Frame, Side, support};
+use super::curve::{Crossing, Curve, Side};
 use super::effort::Effort;
-use super::grid::{Masses, Sampled};
+use super::grid::{Cuts, Masses, Sampled};
+use super::one_large::{OneLarge, split_at};
 use super::pairs::Term;
 use super::plan::{Guess, Plan, Planner};
 use super::singly::Singly;
@@ -61,7 +62,44 @@ impl<'a> Composition<'a> {
             }
         }
         let simple = singly.bracket(self.question);
-        best.map_or(Ok(simple), |best| both(best, simple))
+        let best = best.map_or(Ok(simple), |best| both(best, simple))?;
+        match self.one_large(best, self.guess(best, guess), &mut effort, transforms) {
+            Some(other) => both(best, other?),
+            None => Ok(best),
+        }
+    }
+
+    /// A bracket for the case that single large losses decide, if there is one.
+    fn one_large(
+        &self,
+        known: Bounds,
+        guess: Guess,
+        effort: &mut Effort,
+        transforms: &mut RealFftPlanner<f64>,
+    ) -> Option<Result<Bounds, AccountingError>> {
+        /// Two large losses or more may make up this share of the tolerance.
+        const SHARE: f64 = 0.05;
+        let releases: f64 = self.terms.iter().map(|term| term.times as f64).sum();
+        let Guess { epsilon, delta } = guess;
+        if !(epsilon > 0.0 && epsilon.is_finite() && delta > 0.0) {
+            return None;
+        }
+        // The slope of the logarithm of delta, roughly; nothing of the tails is to be looked at coarsely.
+        let slope = (releases / delta).ln().max(1.0) / epsilon;
+        let step = (self.precision * epsilon / (0.15 * (slope + 1.0) * releases)).sqrt();
+        let cuts = Cuts { right: 1e-3 * self.precision * delta / releases, left: 1e-14, tilt: 1.5 * slope, share: 1.0 };
+        let (upper, lower) = self.on_grid(step, cuts, effort)?;
+        let split = split_at(&upper, step, (2.0 * SHARE * self.precision * delta).sqrt());
+        if split > 0.9 * epsilon {
+            return None;
+        }
+        let range = match self.question {
+            Question::Epsilon { .. } => (known.lower(), known.upper()),
+            Question::Delta { at_epsilon } => (at_epsilon, at_epsilon),
+        };
+        let upper = OneLarge::new(&upper, step, Side::Upper).bound(self.question, split, range, effort, transforms);
+        let lower = OneLarge::new(&lower, step, Side::Lower).bound(self.question, split, range, effort, transforms);
+        Some(bracket(lower.unwrap_or(0.0).max(0.0), upper.unwrap_or(known.upper())))
     }
 
     /// Composes with finer and finer steps.
@@ -121,9 +159,8 @@ impl<'a> Composition<'a> {
         if !effort.spend(2.0 * (self.terms.len() as f64 + 1.0) * frame.size as f64) {
             return None;
         }
-        let (upper, lower) = self.on_grid(frame, plan, effort)?;
-        let (one, other) = (support(&upper), support(&lower));
-        let frame = frame.widened_to((one.0.min(other.0), one.1.max(other.1)));
+        let (upper, lower) = self.on_grid(frame.step, plan.cuts, effort)?;
+        let frame = frame.widened_to([&upper, &lower]);
         let upper = Curve::new(&upper, frame, Side::Upper, transforms).ok()?;
         let lower = Curve::new(&lower, frame, Side::Lower, transforms).ok()?;
         match self.question {
@@ -144,21 +181,16 @@ impl<'a> Composition<'a> {
 
     /// Every release on the grid, from above and from below.
     #[allow(clippy::type_complexity)]
-    fn on_grid(
-        &self,
-        frame: Frame,
-        plan: Plan,
-        effort: &mut Effort,
-    ) -> Option<(Vec<(Masses, u64)>, Vec<(Masses, u64)>)> {
+    fn on_grid(&self, step: f64, cuts: Cuts, effort: &mut Effort) -> Option<(Vec<(Masses, u64)>, Vec<(Masses, u64)>)> {
         let mut upper = Vec::new();
         let mut lower = Vec::new();
         for term in self.terms {
-            let sampled = Sampled::new(&*term.dominating, frame.step, plan.cuts, effort)?;
+            let sampled = Sampled::new(&*term.dominating, step, cuts, effort)?;
             upper.push((sampled.dominating(), term.times));
             let masses = if Arc::ptr_eq(&term.dominating, &term.attained) {
                 contracted(&sampled)
             } else {
-                contracted(&Sampled::new(&*term.attained, frame.step, plan.cuts, effort)?)
+                contracted(&Sampled::new(&*term.attained, step, cuts, effort)?)
             };
             lower.push((masses, term.times));
         }

@@ -310,7 +310,7 @@ mod tests {
         losses.filter(|&x| delta_of(masses, step, x).lower() > pair.at(x).delta.upper()).count()
     }
 
-    const CUTS: Cuts = Cuts { right: 1e-12, left: 1e-14, tilt: 5.0 };
+    const CUTS: Cuts = Cuts { right: 1e-12, left: 1e-14, tilt: 5.0, share: 1.0 };
 
     #[test]
     fn delta_is_nowhere_above() {

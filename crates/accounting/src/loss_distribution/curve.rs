@@ -31,8 +31,14 @@ pub(super) struct Frame {
 }
 
 impl Frame {
-    /// A frame that holds all of a sum whose ends are near those of this one, so that nothing is outside.
-    pub(super) fn widened_to(self, (least, greatest): (i128, i128)) -> Self {
+    /// A frame that holds all of the sums whose ends are near those of this one, so that nothing is outside.
+    pub(super) fn widened_to(self, sums: [&[(Masses, u64)]; 2]) -> Self {
+        let [one, other] = sums.map(|terms| {
+            let moved = i128::from(moved(terms, self.step));
+            let (least, greatest) = support(terms);
+            (least + moved, greatest + moved)
+        });
+        let (least, greatest) = (one.0.min(other.0), one.1.max(other.1));
         let near = (self.size / 8) as i128;
         let (mut first, mut last) = (i128::from(self.first), i128::from(self.last()));
         if (0..=near).contains(&(first - least)) {
@@ -50,8 +56,20 @@ impl Frame {
     }
 }
 
+/// The sum of the offsets of all losses.
+pub(super) fn offset(terms: &[(Masses, u64)]) -> Bounds {
+    terms
+        .iter()
+        .fold(Bounds::ZERO, |sum, (masses, times)| sum + Bounds::exact(masses.offset) * Bounds::exact(*times as f64))
+}
+
+/// By how many steps, about, the offsets move a sum: offsets are less than a step each, and there are at most 2^53 of them.
+fn moved(terms: &[(Masses, u64)], step: f64) -> i64 {
+    (offset(terms).estimate() / step).round() as i64
+}
+
 /// The least and the greatest index of a sum.
-pub(super) fn support(terms: &[(Masses, u64)]) -> (i128, i128) {
+fn support(terms: &[(Masses, u64)]) -> (i128, i128) {
     terms.iter().fold((0, 0), |(least, greatest), (masses, times)| {
         let (first, times) = (i128::from(masses.first), i128::from(*times));
         (least + times * first, greatest + times * (first + masses.masses.len() as i128 - 1))
@@ -110,15 +128,8 @@ impl Curve {
         planner: &mut RealFftPlanner<f64>,
     ) -> Result<Self, AccountingError> {
         let failed = |what: &str| AccountingError::NotProved(what.to_string());
-        let offset = terms.iter().fold(Bounds::ZERO, |sum, (masses, times)| {
-            sum + Bounds::exact(masses.offset) * Bounds::exact(*times as f64)
-        });
-        // The same losses have other indices.
-        let moved = (offset.estimate() / frame.step).round();
-        if !(moved.abs() < 1e15) {
-            return Err(failed("the grid lies too far off"));
-        }
-        let frame = Frame { first: frame.first - moved as i64, ..frame };
+        let offset = offset(terms);
+        let frame = Frame { first: frame.first - moved(terms, frame.step), ..frame };
         let mut spectrum = Spectrum::new(frame.size, planner);
         let mut log_scale = Bounds::ZERO;
         let mut tails = LogTails::default();
@@ -190,6 +201,17 @@ impl Curve {
             Side::Upper if delta.upper() < 1.0 => delta.upper(),
             Side::Upper => 1.0,
             Side::Lower => delta.lower().max(0.0),
+        }
+    }
+
+    /// `delta` at an index, on the side of this curve, where it says something. It falls, so that outside the frame its ends do on one side.
+    pub(super) fn delta_at_index(&self, index: i64) -> Option<f64> {
+        let last = self.values.len() - 1;
+        match (usize::try_from(index - self.frame.first), self.side) {
+            (Ok(place), _) if place <= last => Some(self.delta(place)),
+            (Ok(_), Side::Upper) => Some(self.delta(last)),
+            (Err(_), Side::Lower) => Some(self.delta(0)),
+            _ => None,
         }
     }
 
@@ -308,7 +330,7 @@ impl LogTails {
 ///
 /// From above: the masses are at least those of a distribution with the same mass `v_i` at infinity, so that it is `1 - prod (1 - v_i)^(k_i)`. From below, with finite
 /// masses `F_i`, it is `prod (F_i + v_i)^(k_i) - prod F_i^(k_i) = prod F_i^(k_i) (exp(sum k_i ln(1 + v_i / F_i)) - 1)`, which grows with every `F_i`.
-fn infinite(terms: &[(Masses, u64)], side: Side) -> f64 {
+pub(super) fn infinite(terms: &[(Masses, u64)], side: Side) -> f64 {
     if side == Side::Upper {
         return some_infinite(terms.iter().map(|(masses, times)| (Bounds::exact(masses.infinite), *times))).upper();
     }

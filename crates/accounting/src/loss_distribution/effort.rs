@@ -33,11 +33,6 @@ impl Effort {
         }
         is_there
     }
-
-    /// Whether this much is there.
-    pub(super) fn allows(&self, amount: f64) -> bool {
-        amount <= self.left
-    }
 }
 
 #[cfg(test)]
@@ -48,7 +43,7 @@ mod tests {
     fn what_is_spent_is_gone() {
         let mut effort = Effort::for_precision(1e-4);
         let most = effort.left;
-        assert!(effort.spend(0.6 * most) && !effort.spend(0.6 * most) && effort.allows(0.3 * most));
+        assert!(effort.spend(0.6 * most) && !effort.spend(0.6 * most) && effort.spend(0.3 * most));
         assert!(!effort.spend(f64::NAN) && !effort.spend(f64::INFINITY));
     }
 }

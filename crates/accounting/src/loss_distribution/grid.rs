@@ -59,6 +59,8 @@ pub(super) struct Cuts {
     pub(super) left: f64,
     /// The tilt under which the losses will be added.
     pub(super) tilt: f64,
+    /// The share of the tilted losses that the answer is made of.
+    pub(super) share: f64,
 }
 
 /// The most grid points of one pair.
@@ -98,11 +100,11 @@ impl Sampled {
             if index == last {
                 break;
             }
-            // The cell's square times what is left, weighed as at the cell's end, is at most a hundredth of the square of the step.
+            // The cell's square times what is left, weighed as at the cell's end, is at most a hundredth of the square of the step times the share that matters.
             let left = point.test.map_or(point.delta.upper(), |test| test.p);
             let is_negligible = |stride: i64| {
                 let end = x + stride as f64 * step;
-                (stride * stride) as f64 * left * (cuts.tilt * end).exp() <= 0.01
+                (stride * stride) as f64 * left * (cuts.tilt * end).exp() <= 0.01 * cuts.share
             };
             let stride = (1..=12).rev().map(|power| 1 << power).find(|&stride| is_negligible(stride)).unwrap_or(1);
             if stride == 1 {
@@ -260,7 +262,7 @@ mod tests {
         masses.masses.iter().enumerate().map(term).sum::<f64>() + masses.infinite
     }
 
-    const CUTS: Cuts = Cuts { right: 1e-13, left: 1e-14, tilt: 0.0 };
+    const CUTS: Cuts = Cuts { right: 1e-13, left: 1e-14, tilt: 0.0, share: 1.0 };
 
     #[test]
     fn delta_is_nowhere_below_and_exact_at_grid_points() {
@@ -307,7 +309,7 @@ mod tests {
     #[test]
     fn overflowing_tilts_end() {
         for (pair, step) in examples() {
-            let cuts = Cuts { tilt: 1e6, right: 1e-6, left: 1e-6 };
+            let cuts = Cuts { tilt: 1e6, right: 1e-6, left: 1e-6, share: 1.0 };
             assert!(Sampled::new(&*pair, step, cuts, &mut Effort::for_precision(1e-4)).is_some());
         }
     }

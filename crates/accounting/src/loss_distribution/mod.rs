@@ -6,6 +6,7 @@ mod convolution;
 mod curve;
 mod effort;
 mod grid;
+mod one_large;
 mod pair;
 mod pairs;
 mod plan;

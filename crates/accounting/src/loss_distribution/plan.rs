@@ -97,7 +97,8 @@ impl<'a> Planner<'a> {
         // The share of the tilted losses that make up delta: e^(tilt epsilon - K) delta. What is outside the window must be little beside it.
         let log_share = (guess.delta.max(1e-290).ln() + tilt * guess.epsilon - at.value).clamp(-60.0, 0.0);
         let ends = self.sketches.window(tilt, (1e-3 * self.precision).ln() + log_share);
-        let cuts = Cuts { right: 1e-3 * self.precision * guess.delta.max(1e-290) / releases, left: 1e-14, tilt };
+        let right = 1e-3 * self.precision * guess.delta.max(1e-290) / releases;
+        let cuts = Cuts { right, left: 1e-14, tilt, share: log_share.exp() };
         // As few points as the window allows, unless the losses of a single release are coarser.
         let step = step.max((ends[1].0 - ends[0].0) / effort.most_points());
         Plan { tilt, step, ends, cuts }

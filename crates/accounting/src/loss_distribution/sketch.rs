@@ -1,5 +1,6 @@
 //! A rough picture of the losses, from which tilt, step and window are chosen. Nothing is proved here and nothing needs to be: bad choices make brackets wide.
 
+use super::grid::Masses;
 use super::pair::Pair;
 
 /// How many cells all pairs together are cut into, and each of them at least and at most; the least where an evaluation takes long.
@@ -35,6 +36,15 @@ impl Sketches {
             Sketch { atoms: atoms(pair, negligible, cells, tilt), times: times as f64 }
         };
         Sketches(pairs.into_iter().map(sketch).collect())
+    }
+
+    /// Losses that are on a grid already.
+    pub(super) fn of_masses(terms: &[(Masses, u64)], step: f64) -> Self {
+        let sketch = |(masses, times): &(Masses, u64)| {
+            let atoms = masses.masses.iter().zip(masses.first..).filter(|(mass, _)| **mass > 0.0);
+            Sketch { atoms: atoms.map(|(&mass, index)| (index as f64 * step, mass)).collect(), times: *times as f64 }
+        };
+        Sketches(terms.iter().map(sketch).collect())
     }
 
     /// How many releases there are.
