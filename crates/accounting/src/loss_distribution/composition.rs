@@ -17,6 +17,8 @@ use std::sync::Arc;
 /// How often the step is made smaller, and how often all is planned anew around a better guess.
 const ATTEMPTS: u32 = 6;
 const PLANS: u32 = 4;
+/// The share of the tilted losses below which a transform's error hides it.
+const HOPELESS: f64 = 1e-8;
 
 /// The releases in one direction, and what is asked about them.
 #[derive(Debug)]
@@ -40,11 +42,15 @@ impl<'a> Composition<'a> {
         if let Some(answer) = singly.settled(self.question) {
             return Ok(answer);
         }
-        let mut effort = Effort::for_precision(self.precision);
+        let mut effort = Effort::for_precision(self.precision).for_kinds(self.terms.len());
         let (mut planner, mut guess) = Planner::new(self.terms, &singly, self.question, self.precision);
         let mut best: Option<Bounds> = None;
         for _ in 0..PLANS {
             let plan = planner.plan(guess, &effort);
+            // No plan is better for so small a share of the tilted losses.
+            if best.is_some() && plan.cuts.share < HOPELESS {
+                break;
+            }
             let before = best;
             self.refine(plan, &mut best, &mut effort, transforms)?;
             match best {
@@ -62,11 +68,19 @@ impl<'a> Composition<'a> {
             }
         }
         let simple = singly.bracket(self.question);
-        let best = best.map_or(Ok(simple), |best| both(best, simple))?;
-        match self.one_large(best, self.guess(best, guess), &mut effort, transforms) {
-            Some(other) => both(best, other?),
-            None => Ok(best),
+        let mut best = best.map_or(Ok(simple), |best| both(best, simple))?;
+        for _ in 0..PLANS {
+            let before = self.apart(best);
+            if before <= 1.0 {
+                break;
+            }
+            let Some(other) = self.one_large(best, self.guess(best, guess), &mut effort, transforms) else { break };
+            best = both(best, other?)?;
+            if self.apart(best) > 0.7 * before {
+                break;
+            }
         }
+        Ok(best)
     }
 
     /// A bracket for the case that single large losses decide, if there is one.

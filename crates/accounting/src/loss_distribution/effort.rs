@@ -18,6 +18,11 @@ impl Effort {
         }
     }
 
+    /// More for many kinds of release: some frames of 65,536 points for each.
+    pub(super) fn for_kinds(self, kinds: usize) -> Self {
+        Effort { left: self.left + 4e5 * kinds as f64, ..self }
+    }
+
     /// The most grid points of a frame: 64 MB a copy where much precision is asked for, and a quarter of that otherwise.
     pub(super) fn most_points(&self) -> f64 {
         self.most_points

@@ -161,8 +161,8 @@ fn aligned(atoms: &[(f64, f64)], coarsest: f64) -> f64 {
     /// How many steps are looked at.
     const TRIES: u64 = 4000;
     let Some(&(leading, _)) = atoms.iter().max_by(|a, b| a.1.total_cmp(&b.1)) else { return coarsest };
-    // The probabilities of an atom are known to a few ulps, and its loss with them; the grid point must be below it for sure.
-    let leading = leading - 8e-15 * leading.max(1.0);
+    // The probabilities of an atom are known to some ulps, and its loss with them; the grid point must be below it for sure.
+    let leading = leading - 4e-14 * leading.max(1.0);
     if leading <= 1e-12 {
         return coarsest;
     }

@@ -34,17 +34,19 @@ impl<'a> Singly<'a> {
     /// What is exact, or as exact as the pairs are: a single release; no release that tells more than `delta` allows; an `epsilon` that no loss exceeds; an infinite loss that is likelier
     /// than `delta`.
     pub(super) fn settled(&self, question: Question) -> Option<Bounds> {
-        if let [Term { dominating, attained, times: 1 }] = self.terms {
-            return Some(of_one(&**dominating, &**attained, question));
-        }
-        match question {
-            Question::Epsilon { at_delta } if self.infinite.upper() >= at_delta => {
+        match (question, self.terms) {
+            // At epsilon = 0, delta is the total variation distance, which is at most tanh(g/2) < g/2 if no loss exceeds g.
+            (Question::Epsilon { at_delta }, _) if self.infinite.upper() == 0.0 && 0.5 * self.greatest <= at_delta => {
+                Some(Bounds::ZERO)
+            }
+            (_, [Term { dominating, attained, times: 1 }]) => Some(of_one(&**dominating, &**attained, question)),
+            (Question::Epsilon { at_delta }, _) if self.infinite.upper() >= at_delta => {
                 let lower = if self.infinite.lower() > at_delta { f64::INFINITY } else { 0.0 };
                 Some(Bounds::new(lower, f64::INFINITY))
             }
-            // At epsilon = 0, delta is the total variation distance, and those of single releases add up at most.
-            Question::Epsilon { at_delta } if self.sum_at(0.0).upper() <= at_delta => Some(Bounds::ZERO),
-            Question::Delta { at_epsilon } if at_epsilon >= self.greatest => Some(self.infinite),
+            // The distances of single releases add up at most.
+            (Question::Epsilon { at_delta }, _) if self.sum_at(0.0).upper() <= at_delta => Some(Bounds::ZERO),
+            (Question::Delta { at_epsilon }, _) if at_epsilon >= self.greatest => Some(self.infinite),
             _ => None,
         }
     }

@@ -95,6 +95,9 @@ impl Pair for NothingPair {
     }
 }
 
+/// Below this a product of rates may have been rounded by more than ulps, and nothing is said from below.
+const LEAST_RATE: f64 = 1e-290;
+
 fn term(event: &Event, direction: Direction) -> Result<Term, AccountingError> {
     let by_profile = |mechanism: Box<dyn Mechanism>, greatest: f64| ProfilePair::new(mechanism, greatest, Bounds::ZERO);
     Ok(match event {
@@ -192,7 +195,9 @@ fn term(event: &Event, direction: Direction) -> Result<Term, AccountingError> {
         Event::PoissonSubsampled { rate, event } => {
             let base = sampled_base(event)?;
             let sample = |base: Arc<dyn Pair>| SubsampledPair::new(base, *rate, direction);
-            if Arc::ptr_eq(&base.dominating, &base.attained) {
+            if *rate < LEAST_RATE {
+                apart(sample(base.dominating), NothingPair)
+            } else if Arc::ptr_eq(&base.dominating, &base.attained) {
                 same(sample(base.dominating))
             } else {
                 apart(sample(base.dominating), sample(base.attained))
