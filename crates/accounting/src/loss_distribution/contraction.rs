@@ -66,7 +66,7 @@ fn on_lowest_cell(tests: &[Test], sampled: &Sampled) -> Option<Masses> {
     let chord = tests.windows(2).rev().find(|pair| end.p - pair[0].p > NEGLIGIBLE)?;
     let least = local(chord);
     let beyond = (least / step).floor() + 2.0;
-    if !(beyond.abs() < 1e15) {
+    if beyond.is_nan() || beyond.abs() >= 1e15 {
         return None;
     }
     let mut offset = 0.0;

@@ -118,7 +118,7 @@ impl<'a> OneLarge<'a> {
         let whole: Bounds = offset(self.terms);
         let index = |x: f64| ((x - whole.estimate()) / self.step).floor();
         let (low, high) = (index(range.0) - 2.0, index(range.1) + 2.0);
-        if !(low.abs().max(high.abs()) < 1e12) {
+        if [low, high].iter().any(|end| end.is_nan() || end.abs() >= 1e12) {
             return None;
         }
         let (low, high) = (low as i64, high as i64);
@@ -251,7 +251,7 @@ impl<'a> OneLarge<'a> {
         for tilt in tilts {
             let [(left, below), (right, above)] = sketches.window(tilt, OUTSIDE);
             let (left, right) = ((left / self.step).floor() - 8.0, (right / self.step).ceil() + 8.0);
-            if !(left.abs().max(right.abs()) < 1e12) {
+            if [left, right].iter().any(|end| end.is_nan() || end.abs() >= 1e12) {
                 continue;
             }
             // Far below the losses of the bodies delta is known from the untilted ones.

@@ -109,7 +109,7 @@ impl<'a> Planner<'a> {
 fn from_one_loss(singly: &Singly<'_>, delta: f64, epsilon: f64) -> f64 {
     let exceeds = |x: f64| singly.sum_at(x).estimate() > delta + singly.infinite.upper();
     let (mut low, mut high) = (epsilon.max(0.0), singly.greatest.min(700.0));
-    if !(low < high) || !exceeds(low) {
+    if low.is_nan() || low >= high || !exceeds(low) {
         return epsilon;
     }
     for _ in 0..60 {
