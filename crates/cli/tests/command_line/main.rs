@@ -1,6 +1,7 @@
 //! The program as a shell sees it: what it prints, where, and with which exit code.
 #![allow(clippy::unwrap_used, clippy::panic)]
 
+mod account;
 mod calibrate;
 mod choose;
 mod denoise;
