@@ -1,0 +1,138 @@
+//! The groups of an answer.
+
+use super::identity::{Identities, Identity};
+use super::interner::Interner;
+use super::secret_key::SecretKey;
+use crate::QueryError;
+use datafusion::arrow::array::{ArrayRef, UInt32Array};
+use datafusion::arrow::compute::{SortColumn, lexsort_to_indices, take};
+use datafusion::arrow::datatypes::{DataType, Field, Schema};
+use datafusion::arrow::record_batch::{RecordBatch, RecordBatchOptions};
+use std::sync::Arc;
+
+/// Which groups there are.
+#[derive(Clone, Debug)]
+pub enum GroupKeys {
+    /// These, one row per group, in the order of the answer, whether or not they occur. Rows with other keys are left out *before* contributions are bounded:
+    /// which groups are asked for is public, so a unit's rows elsewhere need not use up its share.
+    Public(RecordBatch),
+    /// Those that occur in what is left after contributions are bounded, sorted by key: the order tells nothing about the rows.
+    Found,
+}
+
+/// Numbers for group keys.
+#[derive(Debug)]
+pub(super) struct Groups {
+    identity: Arc<Identity>,
+    pub(super) interner: Interner,
+    public: Option<RecordBatch>,
+    schema: Arc<Schema>,
+}
+
+impl Groups {
+    /// For keys in these columns. Without any, there is one group, which is public.
+    ///
+    /// # Errors
+    /// If a type is none of the engine's, or the public keys have other types or are not distinct.
+    pub(super) fn new(keys: &[usize], groups: GroupKeys, schema: &Schema, key: SecretKey) -> Result<Self, QueryError> {
+        let fields: Vec<Field> = keys.iter().map(|&column| schema.field(column).clone()).collect();
+        let identity = Identity::new(fields.iter())?;
+        let plain = fields.into_iter().map(|field| match field.data_type().clone() {
+            DataType::Dictionary(_, values) => field.with_data_type(*values),
+            _ => field,
+        });
+        // Also a column that is never NULL can be asked for its NULL.
+        let schema = Arc::new(Schema::new(plain.map(|field| field.with_nullable(true)).collect::<Vec<_>>()));
+        let interner = match identity {
+            Identity::Nothing | Identity::Word(_) => Interner::of_words(key),
+            Identity::Text(_) | Identity::Rows(..) => Interner::of_bytes(key),
+        };
+        let public = match groups {
+            _ if keys.is_empty() => Some(batch(&schema, Vec::new(), 1)?),
+            GroupKeys::Found => None,
+            GroupKeys::Public(keys) => Some(keys),
+        };
+        let mut groups = Self { identity: Arc::new(identity), interner, public: None, schema };
+        if let Some(public) = public {
+            groups.set_public(public, key)?;
+        }
+        Ok(groups)
+    }
+
+    fn set_public(&mut self, keys: RecordBatch, key: SecretKey) -> Result<(), QueryError> {
+        let expected = self.schema.fields();
+        let found = keys.schema();
+        if found.fields().len() != expected.len() {
+            return Err(QueryError::Parameter {
+                parameter: "the number of columns of the public groups",
+                value: found.fields().len().to_string(),
+                accepted: "one for each column of the group key is needed",
+            });
+        }
+        for (expected, found) in expected.iter().zip(found.fields()) {
+            if expected.data_type() != found.data_type() {
+                return Err(QueryError::ColumnType {
+                    column: found.name().clone(),
+                    found: found.data_type().clone(),
+                    accepted: "public groups have the types of the group key",
+                });
+            }
+        }
+        let mut numbers = Vec::new();
+        self.interner.intern_all(&self.identity.of(keys.columns(), keys.num_rows(), &key)?, &mut numbers)?;
+        if self.interner.len() < keys.num_rows() {
+            return Err(QueryError::Parameter {
+                parameter: "the number of distinct public groups",
+                value: self.interner.len().to_string(),
+                accepted: "each group may be listed once (0.0 and -0.0 are one key, and so are all NaN)",
+            });
+        }
+        self.public = Some(keys);
+        Ok(())
+    }
+
+    /// The same groups for another partition.
+    pub(super) fn another(&self, key: SecretKey) -> Result<Self, QueryError> {
+        let mut another = Self {
+            identity: self.identity.clone(),
+            interner: self.interner.empty_like(),
+            public: None,
+            schema: self.schema.clone(),
+        };
+        if let Some(public) = &self.public {
+            another.set_public(public.clone(), key)?;
+        }
+        Ok(another)
+    }
+
+    /// Whether rows with keys that have no number are left out.
+    pub(super) fn are_public(&self) -> bool {
+        self.public.is_some()
+    }
+
+    pub(super) fn identities(&self, keys: &[ArrayRef], rows: usize, key: &SecretKey) -> Result<Identities, QueryError> {
+        self.identity.of(keys, rows, key)
+    }
+
+    /// The groups that are in the answer in their order, as keys and as numbers, given how many units are in each.
+    pub(super) fn answer(&self, units: &[u64]) -> Result<(RecordBatch, Vec<u32>), QueryError> {
+        if let Some(public) = &self.public {
+            return Ok((public.clone(), (0..public.num_rows() as u32).collect()));
+        }
+        let mut numbers: Vec<u32> = (0..units.len() as u32).filter(|&number| units[number as usize] > 0).collect();
+        let columns = self.identity.columns(numbers.iter().map(|&number| self.interner.item(number)))?;
+        let by: Vec<SortColumn> =
+            columns.iter().map(|column| SortColumn { values: column.clone(), options: None }).collect();
+        let order: UInt32Array = lexsort_to_indices(&by, None).map_err(|_| FAULT)?;
+        let sorted: Result<Vec<ArrayRef>, _> = columns.iter().map(|column| take(column, &order, None)).collect();
+        numbers = order.values().iter().map(|&at| numbers[at as usize]).collect();
+        Ok((batch(&self.schema, sorted.map_err(|_| FAULT)?, numbers.len())?, numbers))
+    }
+}
+
+const FAULT: QueryError = QueryError::Fault { place: "the groups of an answer" };
+
+fn batch(schema: &Arc<Schema>, columns: Vec<ArrayRef>, rows: usize) -> Result<RecordBatch, QueryError> {
+    let options = RecordBatchOptions::new().with_row_count(Some(rows));
+    RecordBatch::try_new_with_options(schema.clone(), columns, &options).map_err(|_| FAULT)
+}
