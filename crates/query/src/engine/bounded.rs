@@ -115,8 +115,8 @@ impl Bounded {
     /// would wait for one after the other.
     fn warm(&self, units: impl Iterator<Item = u32>) {
         let touched = units.map(|unit| {
-            let (entry, place) = self.kept.touch(unit);
-            entry ^ self.counters.touch(place)
+            let (entry, places) = self.kept.touch(unit);
+            entry ^ self.counters.touch(places)
         });
         std::hint::black_box(touched.fold(0, |all, one| all ^ one));
     }

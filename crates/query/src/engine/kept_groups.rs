@@ -108,21 +108,22 @@ impl KeptGroups {
         if self.max_groups <= FEW {
             let start = unit * self.max_groups;
             let room = &self.entries[start..start + self.max_groups];
-            (start, room.iter().take_while(|entry| entry.group != NONE).count())
+            // Empty ones are at the end. All are counted, without a branch that would depend on how many there are.
+            (start, room.iter().map(|entry| usize::from(entry.group != NONE)).sum())
         } else {
             let heap = self.heaps[unit];
             (heap.start, heap.len as usize)
         }
     }
 
-    /// Reads of a unit's entries for nothing but that they are in the cache when they are needed, and says where its places start if that is known.
+    /// Reads of a unit's entries for nothing but that they are in the cache when they are needed, and says where its places are if that is known.
     #[inline(always)]
-    pub(super) fn touch(&self, unit: u32) -> (u64, usize) {
+    pub(super) fn touch(&self, unit: u32) -> (u64, std::ops::Range<usize>) {
         if self.max_groups <= FEW {
-            let start = unit as usize * self.max_groups;
-            (self.entries[start].priority, start)
+            let places = unit as usize * self.max_groups..(unit as usize + 1) * self.max_groups;
+            (self.entries[places.start].priority ^ self.entries[places.end - 1].priority, places)
         } else {
-            (self.entries.get(self.heaps[unit as usize].start).map_or(0, |entry| entry.priority), 0)
+            (self.entries.get(self.heaps[unit as usize].start).map_or(0, |entry| entry.priority), 0..0)
         }
     }
 
@@ -140,7 +141,7 @@ impl KeptGroups {
     ) -> Result<Placed, QueryError> {
         let kept = self.of(unit as usize);
         let known = if kept.len() <= SEARCHED {
-            kept.iter().find(|entry| entry.group == group).map(|entry| entry.place)
+            kept.iter().fold(None, |known, entry| if entry.group == group { Some(entry.place) } else { known })
         } else {
             self.index.get(&(unit, group)).copied()
         };
