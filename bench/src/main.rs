@@ -45,7 +45,7 @@ enum What {
         /// How many groups.
         #[arg(long, default_value_t = 1_000)]
         groups: u64,
-        /// Groups are named by text instead of numbers.
+        /// Groups are named by text, and people by numbers of 64 bits, instead of small numbers.
         #[arg(long)]
         text: bool,
         /// A Python with the package duckdb, to measure DuckDB as well.

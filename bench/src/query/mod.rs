@@ -1,7 +1,7 @@
 //! Seconds and memory of private totals, next to the same question without privacy and to bounding that is written in SQL.
 //!
 //! Every figure is taken in a process of its own, contenders taking turns: the peak of memory is the process's, the time is that of the query, planning
-//! included, the best of all runs.
+//! included, the best of all runs. Processor time is measured as well: other programs on the machine have less part in it.
 
 mod contender;
 mod table;
@@ -39,8 +39,10 @@ struct Row {
     threads: usize,
     #[serde(flatten)]
     figures: Figures,
-    /// Over the plain DataFusion query with as many threads.
+    /// Time over that of the plain DataFusion query with as many threads.
     times_plain: f64,
+    /// The same of processor time.
+    processor_times_plain: f64,
 }
 
 /// Measures all contenders on a new table. With `python`, a Python with the package duckdb, DuckDB is among them.
@@ -75,13 +77,14 @@ fn measure_in(shape: Shape, python: Option<&Path>, folder: &Path) -> Result<Repo
     let figures: Vec<Figures> = best.into_iter().flatten().collect();
     let plain = |threads: usize| {
         let at = contenders.iter().position(|c| c.1 == threads && c.0 == Case::Plain.name()).unwrap_or(0);
-        figures[at].seconds
+        figures[at]
     };
     let rows = contenders.iter().zip(&figures).map(|(&(name, threads, _), &figures)| Row {
         name,
         threads,
         figures,
-        times_plain: figures.seconds / plain(threads),
+        times_plain: figures.seconds / plain(threads).seconds,
+        processor_times_plain: figures.processor_seconds / plain(threads).processor_seconds,
     });
     Ok(Report { shape, rows: rows.collect() })
 }
@@ -119,13 +122,23 @@ impl Contender {
 impl fmt::Display for Report {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         writeln!(out, "{}", self.shape)?;
-        writeln!(out, "{:<28} {:>7} {:>9} {:>9} {:>9}", "", "threads", "seconds", "x plain", "peak MiB")?;
+        writeln!(
+            out,
+            "{:<28} {:>7} {:>9} {:>8} {:>9} {:>8} {:>9}",
+            "", "threads", "seconds", "x plain", "processor", "x plain", "peak MiB"
+        )?;
         for row in &self.rows {
-            let Figures { seconds, peak_mebibytes, .. } = row.figures;
+            let Figures { seconds, processor_seconds, peak_mebibytes, .. } = row.figures;
             writeln!(
                 out,
-                "{:<28} {:>7} {:>9.3} {:>9.2} {:>9.0}",
-                row.name, row.threads, seconds, row.times_plain, peak_mebibytes
+                "{:<28} {:>7} {:>9.3} {:>8.2} {:>9.3} {:>8.2} {:>9.0}",
+                row.name,
+                row.threads,
+                seconds,
+                row.times_plain,
+                processor_seconds,
+                row.processor_times_plain,
+                peak_mebibytes
             )?;
         }
         Ok(())

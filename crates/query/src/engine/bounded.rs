@@ -85,14 +85,16 @@ impl Bounded {
             self.groups.interner.find_all(&keys, &mut group_numbers);
         }
         let mut candidates = std::mem::take(&mut self.candidates);
-        candidates.clear();
+        candidates.resize(rows, (0, 0));
+        let mut accepted = 0;
         let hashes = units.hashes.iter().zip(&keys.hashes);
         for (row, (&unit, (&unit_hash, &key_hash))) in unit_numbers.iter().zip(hashes).enumerate() {
             let priority = self.key.priority(unit_hash, key_hash);
-            if priority <= self.kept.thresholds[unit as usize] {
-                candidates.push((row, priority));
-            }
+            // Written in any case, and kept if it counts: a branch would be a guess.
+            candidates[accepted] = (row, priority);
+            accepted += usize::from(priority <= self.kept.thresholds[unit as usize]);
         }
+        candidates.truncate(accepted);
         self.warm(candidates.iter().map(|&(row, _)| unit_numbers[row]));
         for &(row, priority) in &candidates {
             if units.item(row) == Item::Null {

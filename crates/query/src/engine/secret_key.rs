@@ -137,7 +137,7 @@ mod tests {
     #[test]
     fn text_of_all_lengths_has_hashes_of_its_own() {
         let key = key(7);
-        let long = vec![b'a'; 200];
+        let long = [b'a'; 200];
         let mut seen: Vec<u64> = (0..=long.len()).map(|length| key.bytes(&long[..length])).collect();
         // A zero at the end is not the padding.
         seen.extend((1..40).map(|zeros| key.bytes(&vec![0; zeros])));
