@@ -3,8 +3,11 @@
 use reticent_accounting::AccountingError;
 use reticent_choice::ChoiceError;
 use reticent_denoising::DenoisingError;
+use reticent_ledger::LedgerError;
 use reticent_mechanisms::MechanismError;
 use reticent_noise::randomness::RandomnessError;
+use reticent_query::QueryError;
+use reticent_session::SessionError;
 use std::fmt;
 use std::process::ExitCode;
 
@@ -13,6 +16,8 @@ use std::process::ExitCode;
 pub enum Failure {
     /// What was asked for is wrong or cannot be proved: exit code 2.
     Usage(String),
+    /// The privacy budget does not allow it, and nothing was spent: exit code 3.
+    Budget(String),
     /// It was right, but something failed underneath, such as a file or the entropy source: exit code 1.
     Fault(String),
 }
@@ -33,6 +38,7 @@ impl Failure {
     pub fn exit_code(&self) -> ExitCode {
         match self {
             Failure::Usage(_) => ExitCode::from(2),
+            Failure::Budget(_) => ExitCode::from(3),
             Failure::Fault(_) => ExitCode::from(1),
         }
     }
@@ -41,7 +47,36 @@ impl Failure {
 impl fmt::Display for Failure {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Failure::Usage(message) | Failure::Fault(message) => f.write_str(message),
+            Failure::Usage(message) | Failure::Budget(message) | Failure::Fault(message) => f.write_str(message),
+        }
+    }
+}
+
+impl From<LedgerError> for Failure {
+    fn from(error: LedgerError) -> Self {
+        match error {
+            LedgerError::Exhausted { .. } => Failure::Budget(error.to_string()),
+            LedgerError::Parameter { .. } | LedgerError::NotCovered(_) | LedgerError::OtherLimits { .. } => {
+                Failure::Usage(error.to_string())
+            }
+            other => Failure::Fault(other.to_string()),
+        }
+    }
+}
+
+impl From<SessionError> for Failure {
+    fn from(error: SessionError) -> Self {
+        match error {
+            SessionError::Ledger(error) => error.into(),
+            SessionError::Budget(message) => Failure::Budget(message),
+            SessionError::Policy(error) => Failure::Usage(error.to_string()),
+            SessionError::Query(error) => match error {
+                QueryError::Refused(_) | QueryError::Syntax(_) | QueryError::Release(_) | QueryError::Source(_) => {
+                    Failure::Usage(error.to_string())
+                }
+                other => Failure::Fault(other.to_string()),
+            },
+            other => Failure::Fault(other.to_string()),
         }
     }
 }

@@ -6,6 +6,7 @@
 //! Parsing has two steps. [`options`] turns the command line into plain values; [`request`] judges them together. [`registry`] is the only file
 //! that knows all mechanisms.
 
+mod answer_table;
 mod choice_plot;
 mod commands;
 mod comparison;
@@ -27,10 +28,12 @@ mod release;
 mod release_file;
 mod report;
 mod request;
+mod scan_progress;
 mod table;
 mod value_plot;
 
 use clap::{Parser, Subcommand, ValueEnum};
+use failure::Failure;
 use output::Output;
 use std::io::Write;
 use std::process::ExitCode;
@@ -40,7 +43,19 @@ Exit codes:
   0  done
   1  a fault, such as a file that cannot be read or an operating system without entropy
   2  wrong usage, or parameters that no proof covers; the message names what is accepted
+  3  the privacy budget does not allow it; nothing was spent
 Nothing is written to standard output before the whole answer is ready.";
+
+const QUERY_EXAMPLES: &str = "\
+Examples:
+  reticent query --policy examples/factory/policy.toml \"SELECT smokes, COUNT(*) FROM workers GROUP BY smokes\"
+  reticent query --policy clinic.toml --epsilon 0.5 --format csv \"SELECT ward, AVG(age) FROM visits GROUP BY ward\"
+  reticent explain --policy clinic.toml \"SELECT MEDIAN(age) FROM visits\"
+  reticent query --policy clinic.toml \"SELECT WITH DIFFERENTIAL_PRIVACY OPTIONS(epsilon = 0.5, delta = 1e-8) ...\"
+
+Aggregates: COUNT, SUM, AVG, VAR, STDDEV, MEDIAN, PERCENTILE_CONT; what else is offered, and what happens to NULL, NaN, overflow and
+division by zero, is in docs/sql.md. The same query under the same policy returns the stored answer and costs nothing; --fresh pays
+again. What a query reserved stays spent, whatever fails.";
 
 const CALIBRATE_EXAMPLES: &str = "\
 Examples:
@@ -126,21 +141,34 @@ sensitivity=1 and times=1; subsample=RATE is for Poisson sampling. In a file, ev
 The first figure is proved from both sides. Releases may be chosen from earlier answers, but not their parameters.
 In JSON, null stands for infinity.";
 
-/// Differentially private noise, with a proof of every figure.
+/// Differentially private statistics, with a proof of every privacy figure.
 ///
-/// Name a mechanism and a budget, and get the least scale that provably keeps the promise, exact noise, and the error to expect.
+/// Ask SQL over private tables under a policy and a budget that is remembered; or name a mechanism and a budget, and get the least scale
+/// that provably keeps the promise, exact noise, and the error to expect.
 #[derive(Debug, Parser)]
 #[command(name = "reticent", version, after_help = EXIT_CODES, subcommand_required = true, arg_required_else_help = true)]
 struct CommandLine {
     #[command(subcommand)]
     command: Command,
     /// How to print the answer
-    #[arg(long, global = true, value_enum, default_value_t = Format::Table)]
-    format: Format,
+    #[arg(long, global = true, value_enum, default_value_t = AnswerFormat::Table)]
+    format: AnswerFormat,
 }
 
 #[derive(Debug, Subcommand)]
 enum Command {
+    /// Answer SQL over private tables, and remember what it cost
+    #[command(after_help = QUERY_EXAMPLES)]
+    Query(Box<commands::query::Query>),
+    /// Show what a query would do, how far off it would be, and what it would cost; nothing is read or spent
+    #[command(after_help = QUERY_EXAMPLES)]
+    Explain(Box<commands::explain::Explain>),
+    /// Show what is spent, what is left, and what each query cost
+    Budget(Box<commands::budget::Budget>),
+    /// Check the ledger, or print its anchor
+    Ledger(Box<commands::ledger::LedgerCommand>),
+    /// Draft a policy from the names and types of a file's columns; no row is read
+    Init(Box<commands::init::Init>),
     /// List the mechanisms, what they promise and what they take
     #[command(after_help = EXIT_CODES)]
     Mechanisms,
@@ -164,27 +192,42 @@ enum Command {
     Denoise(Box<commands::denoise::Denoise>),
 }
 
-/// How an answer is printed.
+/// How the answer of a query is printed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-enum Format {
+enum AnswerFormat {
     /// For people: a table, or plain numbers
     Table,
     /// For programs: one JSON object on one line
     Json,
+    /// For `query`: CSV, with a column of half-widths after each noisy one
+    Csv,
+    /// For `query`: the same as Parquet
+    Parquet,
+}
+
+/// How other answers are printed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Format {
+    Table,
+    Json,
+}
+
+impl AnswerFormat {
+    fn of_report(self) -> Result<Format, Failure> {
+        match self {
+            AnswerFormat::Table => Ok(Format::Table),
+            AnswerFormat::Json => Ok(Format::Json),
+            AnswerFormat::Csv | AnswerFormat::Parquet => Err(Failure::usage(
+                "--format csv and parquet are for `reticent query`: table and json are accepted here",
+            )),
+        }
+    }
 }
 
 fn main() -> ExitCode {
     let CommandLine { command, format } = CommandLine::parse();
     let mut output = Output::new();
-    let result = match command {
-        Command::Mechanisms => commands::mechanisms::run(format, &mut output),
-        Command::Calibrate(arguments) => commands::calibrate::run(*arguments, format, &mut output),
-        Command::Profile(arguments) => commands::profile::run(*arguments, format, &mut output),
-        Command::Choose(arguments) => commands::choose::run(*arguments, format, &mut output),
-        Command::Account(arguments) => commands::account::run(*arguments, format, &mut output),
-        Command::Noise(arguments) => commands::noise::run(*arguments, format, &mut output),
-        Command::Denoise(arguments) => commands::denoise::run(*arguments, format, &mut output),
-    };
+    let result = run(command, format, &mut output);
     match result {
         Ok(()) => ExitCode::SUCCESS,
         Err(failure) => {
@@ -192,5 +235,26 @@ fn main() -> ExitCode {
             let _ = writeln!(std::io::stderr(), "error: {failure}");
             failure.exit_code()
         }
+    }
+}
+
+fn run(command: Command, format: AnswerFormat, output: &mut Output) -> Result<(), Failure> {
+    if let Command::Query(arguments) = &command {
+        return commands::query::run(arguments, format, output);
+    }
+    let format = format.of_report()?;
+    match command {
+        Command::Query(_) => Ok(()),
+        Command::Explain(arguments) => commands::explain::run(&arguments, format, output),
+        Command::Init(arguments) => commands::init::run(&arguments, output),
+        Command::Budget(arguments) => commands::budget::run(&arguments, format, output),
+        Command::Ledger(arguments) => commands::ledger::run(&arguments, format, output),
+        Command::Mechanisms => commands::mechanisms::run(format, output),
+        Command::Calibrate(arguments) => commands::calibrate::run(*arguments, format, output),
+        Command::Profile(arguments) => commands::profile::run(*arguments, format, output),
+        Command::Choose(arguments) => commands::choose::run(*arguments, format, output),
+        Command::Account(arguments) => commands::account::run(*arguments, format, output),
+        Command::Noise(arguments) => commands::noise::run(*arguments, format, output),
+        Command::Denoise(arguments) => commands::denoise::run(*arguments, format, output),
     }
 }

@@ -18,6 +18,17 @@ impl Table {
         Table { rows: vec![heading.iter().map(|cell| cell.to_string()).collect()], ruled: true }
     }
 
+    /// Puts a heading over a table whose columns are not known in advance.
+    pub fn heading(&mut self, cells: impl IntoIterator<Item = String>) {
+        self.rows.insert(0, cells.into_iter().collect());
+        self.ruled = true;
+    }
+
+    /// Adds a row of any number of cells.
+    pub fn cells(&mut self, cells: impl IntoIterator<Item = String>) {
+        self.rows.push(cells.into_iter().collect());
+    }
+
     /// Adds a row.
     pub fn row<const N: usize>(&mut self, cells: [impl Into<String>; N]) {
         self.rows.push(cells.into_iter().map(Into::into).collect());

@@ -1,7 +1,9 @@
 //! What can go wrong with a query.
 
+use crate::source::SourceError;
 use datafusion::arrow::datatypes::DataType;
 use reticent_noise::randomness::RandomnessError;
+use reticent_release::ReleaseError;
 use thiserror::Error;
 
 /// Why there is no answer.
@@ -10,6 +12,18 @@ use thiserror::Error;
 #[derive(Clone, Debug, Error, PartialEq)]
 #[non_exhaustive]
 pub enum QueryError {
+    /// The query asks for something that is not offered; the message says what to write instead.
+    #[error("{0}")]
+    Refused(String),
+    /// The text is not SQL.
+    #[error("the SQL cannot be read: {0}")]
+    Syntax(String),
+    /// A source cannot be opened.
+    #[error(transparent)]
+    Source(#[from] SourceError),
+    /// The noise cannot be planned, or drawn.
+    #[error(transparent)]
+    Release(#[from] ReleaseError),
     /// The engine could not read or compute the rows.
     #[error("the rows of the query could not be computed: {kind}; nothing was released")]
     Read {

@@ -1,6 +1,27 @@
 //! Differentially private SQL.
+//!
+//! What it is: a query under a policy, computed by an embedded engine over rows whose influence is bounded per privacy unit, and released with certified noise. What it never does: let a row decide whether a query
+//! succeeds, what an error says, or how other people's rows count.
+//!
+//! ```text
+//! SQL --prepare--> Prepared: rows | private aggregate | rest, noise planned and priced; nothing private is open yet
+//!     --run------> exact totals of bounded contributions --noise--> released figures --rest--> Answer
+//! ```
 
-pub mod engine;
+mod answer;
+mod draft;
+mod engine;
 mod error;
+mod figures;
+mod prepare;
+mod source;
+mod sql;
+mod tables;
 
+pub use answer::{Answer, Opened};
+pub use draft::draft;
+pub use engine::Measure;
 pub use error::QueryError;
+pub use prepare::{Prepared, prepare};
+pub use source::SourceError;
+pub use sql::{Aggregation, Formula, Key, Options, Output};

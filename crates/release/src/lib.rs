@@ -6,10 +6,29 @@
 //! ```text
 //! Design --plan--> Plan (events, guarantee, half-widths: public, before anything is read)
 //! Plan + Exact totals --release--> Released
+//! Released numbers --answer--> counts, sums, averages, variances with half-widths
 //! ```
 
+mod added_noise;
+pub mod answer;
+mod design;
+mod draft;
+mod error;
 mod exact;
+mod grid;
+mod plan;
+mod quantiles;
+mod reason;
+mod released;
+mod rounded_gaussian;
+mod selection;
+mod split;
 mod statistic;
 
+pub use design::{Design, UnitInfluence};
+pub use error::ReleaseError;
 pub use exact::{Exact, Totals};
-pub use statistic::{Contribution, Grid, Groups, Reach, Statistic};
+pub use grid::Grid;
+pub use plan::{Charge, NoiseFamily, Plan, Preferences, SelectionSummary, plan, plan_with};
+pub use released::{Noisy, Released};
+pub use statistic::{Contribution, Groups, Reach, Statistic};

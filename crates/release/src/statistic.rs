@@ -1,20 +1,6 @@
 //! What a query needs of each group, as plain data.
 
-/// A public grid of numbers `centre + step * k` for the integers `k` from `lower` to `upper`.
-///
-/// Values are clamped to its ends and moved to its nearest point before they are summed, in integers: sums do not depend on the order of rows, and the
-/// sensitivity is a fact about integers. `step` is a power of two, so that `k * step` is exact.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Grid {
-    /// The number that `k = 0` stands for.
-    pub centre: f64,
-    /// The distance of neighbouring points: a power of two.
-    pub step: f64,
-    /// The least `k`.
-    pub lower: i64,
-    /// The greatest `k`.
-    pub upper: i64,
-}
+use crate::Grid;
 
 /// How much of one unit's rows counts in one group.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -1,0 +1,136 @@
+//! Why the ledger does not do what was asked.
+
+use crate::{Anchor, Limits};
+use reticent_accounting::AccountingError;
+use std::path::PathBuf;
+
+/// Why the ledger does not do what was asked. In every case: no answer may be shown.
+///
+/// No message depends on private values: a ledger never sees any.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum LedgerError {
+    /// The caller was wrong.
+    #[error("`{name}` is {value}, but it must be {accepted}")]
+    Parameter {
+        /// The parameter, as the caller knows it.
+        name: &'static str,
+        /// What was given.
+        value: String,
+        /// What would be accepted.
+        accepted: &'static str,
+    },
+    /// An event cannot be charged in the currency of the budget.
+    #[error(transparent)]
+    NotCovered(#[from] AccountingError),
+    /// The budget refuses. Nothing was charged.
+    #[error("the release costs {asked:e} {unit}, but {remaining:e} of {limit:e} remains")]
+    Exhausted {
+        /// `epsilon`, `rho`, or `delta` for the selection of groups.
+        unit: &'static str,
+        /// What the release costs, rounded up.
+        asked: f64,
+        /// What is left, rounded down.
+        remaining: f64,
+        /// The limit.
+        limit: f64,
+    },
+    /// The ledger was made for other limits than the caller's.
+    #[error(
+        "the ledger allows {stored}, but the policy says {given}: put the policy's budget back, or, if the owner of the data decides so, record the new one with an amendment"
+    )]
+    OtherLimits {
+        /// What the ledger allows.
+        stored: Limits,
+        /// What the caller expected.
+        given: Limits,
+    },
+    /// An amendment would take back what is spent.
+    #[error("{spent:e} {unit} is spent already: the new limit of {limit:e} is below that")]
+    BelowSpent {
+        /// `epsilon`, `rho`, or `delta` for the selection of groups.
+        unit: &'static str,
+        /// What is spent, rounded up.
+        spent: f64,
+        /// The limit that was asked for.
+        limit: f64,
+    },
+    /// A reservation that the ledger does not hold open: of another ledger, or one that was given up.
+    #[error("entry {number} is not an open reservation of this ledger")]
+    NotReserved {
+        /// The number of the entry.
+        number: u64,
+    },
+    /// There is no file to open.
+    #[error("there is no ledger at {}", path.display())]
+    Missing {
+        /// Where it was looked for.
+        path: PathBuf,
+    },
+    /// There is a file where a new ledger was to be made.
+    #[error("{} exists already; a ledger is never replaced", path.display())]
+    Exists {
+        /// The file.
+        path: PathBuf,
+    },
+    /// The file cannot be a ledger that is safe to use.
+    #[error("{} {problem}", path.display())]
+    Unusable {
+        /// The file.
+        path: PathBuf,
+        /// What is wrong, and what to do.
+        problem: &'static str,
+    },
+    /// The file is not what ledgers write: it is damaged, or somebody changed it.
+    #[error("the ledger is damaged: {0}")]
+    Damaged(String),
+    /// The file is not the continuation of what an anchor stands for: an older copy was put in its place, or it was rewritten.
+    #[error("the ledger does not contain what the anchor {anchor} stands for: {problem}")]
+    NotAnchored {
+        /// The anchor.
+        anchor: Anchor,
+        /// In what way.
+        problem: String,
+    },
+    /// Another process kept the ledger locked for too long. Nothing was changed; asking again is safe.
+    #[error("another process keeps the ledger locked; nothing was changed, try again")]
+    Busy,
+    /// The disk, or the store on it, failed. The ledger is closed.
+    #[error("the ledger could not be read or written, and is closed: {0}")]
+    Storage(String),
+    /// An earlier failure closed the ledger.
+    #[error("the ledger was closed by an earlier failure; open it again")]
+    Closed,
+}
+
+impl LedgerError {
+    /// Whether the handle may be used after this. What was refused before anything was written leaves it as it was.
+    pub(crate) fn closes(&self) -> bool {
+        matches!(
+            self,
+            LedgerError::Damaged(_)
+                | LedgerError::Storage(_)
+                | LedgerError::Closed
+                | LedgerError::NotAnchored { .. }
+                | LedgerError::Unusable { .. }
+                | LedgerError::Missing { .. }
+        )
+    }
+}
+
+impl From<std::io::Error> for LedgerError {
+    fn from(error: std::io::Error) -> Self {
+        LedgerError::Storage(error.to_string())
+    }
+}
+
+impl From<rusqlite::Error> for LedgerError {
+    fn from(error: rusqlite::Error) -> Self {
+        use rusqlite::ErrorCode::{DatabaseBusy, DatabaseCorrupt, DatabaseLocked, NotADatabase};
+        match error.sqlite_error_code() {
+            Some(DatabaseBusy | DatabaseLocked) => LedgerError::Busy,
+            Some(DatabaseCorrupt | NotADatabase) => LedgerError::Damaged(error.to_string()),
+            _ => LedgerError::Storage(error.to_string()),
+        }
+    }
+}

@@ -1,0 +1,110 @@
+//! The program under test: it keeps the protocol in a process of its own, and prints what it releases.
+
+use crate::{COST_SCALE, limits};
+use reticent_events::Event;
+use reticent_ledger::{Admission, Digest, Ledger, LedgerError, Request, StoredAnswer};
+use std::env::var;
+use std::io::Write;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+/// The exit code after an error that the program has reported.
+pub const FAILED: i32 = 3;
+
+/// Does what the environment says, and ends the process.
+pub fn run() -> ! {
+    let path = PathBuf::from(var("LEDGER_PATH").unwrap());
+    let code = match task(&path, &var("LEDGER_TASK").unwrap()) {
+        Ok(()) => 0,
+        Err(error) => {
+            say(&format!("failed {error}"));
+            FAILED
+        }
+    };
+    std::process::exit(code)
+}
+
+/// A line on standard output, at once and whole.
+fn say(line: &str) {
+    std::io::stdout().write_all(format!("{line}\n").as_bytes()).unwrap();
+}
+
+pub fn request(query: &str) -> Request {
+    Request {
+        fingerprint: Digest::of(&[query.as_bytes()]),
+        query: query.into(),
+        events: vec![Event::Laplace { scale: COST_SCALE, sensitivity: 1.0 }],
+        selection_delta: 0.0,
+        fresh: false,
+    }
+}
+
+fn task(path: &Path, task: &str) -> Result<(), LedgerError> {
+    match task {
+        "session" => {
+            let mut ledger = match Ledger::open(path, &limits()) {
+                Err(LedgerError::Missing { .. }) => Ledger::create(path, limits())?,
+                opened => opened?,
+            };
+            ask(&mut ledger, "first")?;
+            ask(&mut ledger, "second")
+        }
+        "many" => {
+            let mut ledger = Ledger::open(path, &limits())?;
+            for count in 0.. {
+                ask(&mut ledger, &format!("{} {count}", std::process::id()))?;
+            }
+            Ok(())
+        }
+        "race" => {
+            let mut ledger = Ledger::open(path, &limits())?;
+            let start = PathBuf::from(var("LEDGER_START").unwrap());
+            say("ready");
+            while !start.exists() {
+                std::hint::spin_loop();
+            }
+            match ledger.reserve(&request(&var("LEDGER_QUERY").unwrap())) {
+                Ok(Admission::Reserved(reservation)) => {
+                    ledger.complete(&reservation, format!("of {}", std::process::id()).as_bytes())?;
+                    say("paid");
+                }
+                Ok(Admission::Pending(_) | Admission::Stored(_)) => {
+                    let answer = ledger
+                        .wait_for_answer(request(&var("LEDGER_QUERY").unwrap()).fingerprint, Duration::from_secs(60))?;
+                    say(&format!("waited {}", String::from_utf8(answer.unwrap().bytes).unwrap()));
+                }
+                Err(LedgerError::Exhausted { .. }) => say("refused"),
+                Err(error) => return Err(error),
+            }
+            Ok(())
+        }
+        other => panic!("there is no task {other}"),
+    }
+}
+
+/// Asks one query, pays for a fresh answer where an earlier run was lost, and prints the answer once it may be shown.
+fn ask(ledger: &mut Ledger, query: &str) -> Result<(), LedgerError> {
+    let answer = paid(ledger, query).inspect_err(|error| {
+        let refusal = matches!(error, LedgerError::Exhausted { .. } | LedgerError::Busy);
+        if !refusal && !matches!(ledger.anchor(), Err(LedgerError::Closed)) {
+            say("the handle is still open after a failure");
+        }
+    })?;
+    say(&format!("released {}={}", query, String::from_utf8(answer.bytes).unwrap()));
+    Ok(())
+}
+
+fn paid(ledger: &mut Ledger, query: &str) -> Result<StoredAnswer, LedgerError> {
+    let mut admission = ledger.reserve(&request(query))?;
+    if let Admission::Pending(_) = admission {
+        admission = ledger.reserve(&Request { fresh: true, ..request(query) })?;
+    }
+    match admission {
+        Admission::Stored(answer) => Ok(answer),
+        Admission::Reserved(reservation) => {
+            let answer = format!("{} of {}", reservation.number(), std::process::id());
+            ledger.complete(&reservation, answer.as_bytes())
+        }
+        Admission::Pending(pending) => panic!("a fresh answer is not {pending:?}"),
+    }
+}

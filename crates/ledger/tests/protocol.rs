@@ -1,0 +1,255 @@
+//! The protocol, without faults: what is charged, what is returned, what is refused.
+#![allow(clippy::unwrap_used, clippy::panic)]
+
+use reticent_accounting::Budget;
+use reticent_events::Event;
+use reticent_ledger::{
+    Admission, Charge, Digest, Ledger, LedgerError, Limits, ReleaseState, Request, Reservation, verify,
+};
+use std::path::PathBuf;
+use std::time::Duration;
+use tempfile::TempDir;
+
+fn limits(epsilon: f64) -> Limits {
+    Limits::new(Budget::Pure { epsilon }, 1e-6).unwrap()
+}
+
+/// A query that costs `1/scale`.
+fn request(query: &str, scale: f64) -> Request {
+    Request {
+        fingerprint: Digest::of(&[query.as_bytes()]),
+        query: query.into(),
+        events: vec![Event::Laplace { scale, sensitivity: 1.0 }],
+        selection_delta: 0.0,
+        fresh: false,
+    }
+}
+
+fn folder() -> (TempDir, PathBuf) {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("budget.ledger");
+    (folder, path)
+}
+
+fn reserved(ledger: &mut Ledger, request: &Request) -> Reservation {
+    match ledger.reserve(request).unwrap() {
+        Admission::Reserved(reservation) => reservation,
+        other => panic!("{other:?}"),
+    }
+}
+
+#[test]
+fn a_query_is_paid_once_and_answered_the_same_ever_after() {
+    let (_folder, path) = folder();
+    let mut ledger = Ledger::create(&path, limits(1.0)).unwrap();
+    let asked = request("SELECT 1", 4.0);
+    let quote = ledger.check(&asked).unwrap();
+    assert_eq!((quote.charge, quote.remaining.cost), (Some(Charge { cost: 0.25, delta: 0.0 }), 0.75));
+    assert_eq!(ledger.lookup(asked.fingerprint).unwrap(), None);
+    let reservation = reserved(&mut ledger, &asked);
+    assert_eq!((reservation.number(), reservation.charge().cost), (2, 0.25));
+    let bytes: Vec<u8> = (0..=255).collect();
+    let answer = ledger.complete(&reservation, &bytes).unwrap();
+    assert_eq!(answer.bytes, bytes);
+    // A lost reply, asked again: in this process, in another handle, and by looking it up.
+    let mut other = Ledger::open(&path, &limits(1.0)).unwrap();
+    for ledger in [&mut ledger, &mut other] {
+        assert!(matches!(ledger.reserve(&asked).unwrap(), Admission::Stored(stored) if stored == answer));
+        assert_eq!(ledger.lookup(asked.fingerprint).unwrap(), Some(answer.clone()));
+        let quote = ledger.check(&asked).unwrap();
+        assert_eq!((quote.charge, quote.remaining.cost), (None, 0.75));
+    }
+    // A fresh answer is paid for, and becomes the stored one; the old one is kept in the file.
+    let fresh = Request { fresh: true, ..asked.clone() };
+    let reservation = reserved(&mut other, &fresh);
+    other.complete(&reservation, b"new").unwrap();
+    assert_eq!(ledger.lookup(asked.fingerprint).unwrap().unwrap().bytes, b"new");
+    let statement = ledger.statement(None).unwrap();
+    assert_eq!((statement.spent.cost, statement.remaining.cost, statement.releases.len()), (0.5, 0.5, 2));
+    let verification = verify(&path, None).unwrap();
+    assert_eq!((verification.entries, verification.answers, verification.leftover_bytes), (5, 2, 0));
+}
+
+#[test]
+fn an_empty_answer_is_an_answer() {
+    let (_folder, path) = folder();
+    let mut ledger = Ledger::create(&path, limits(1.0)).unwrap();
+    let asked = request("q", 4.0);
+    let reservation = reserved(&mut ledger, &asked);
+    ledger.complete(&reservation, b"").unwrap();
+    assert_eq!(ledger.lookup(asked.fingerprint).unwrap().unwrap().bytes, b"");
+    assert_eq!(verify(&path, None).unwrap().answers, 1);
+}
+
+#[test]
+fn what_is_reserved_stays_spent_and_pending_until_somebody_says_otherwise() {
+    let (_folder, path) = folder();
+    let mut first = Ledger::create(&path, limits(1.0)).unwrap();
+    let mut second = Ledger::open(&path, &limits(1.0)).unwrap();
+    let asked = request("q", 4.0);
+    let reservation = reserved(&mut first, &asked);
+    let Admission::Pending(pending) = second.reserve(&asked).unwrap() else { panic!("paid twice") };
+    assert_eq!((pending.reservation, pending.charge.cost), (2, 0.25));
+    assert_eq!(second.wait_for_answer(asked.fingerprint, Duration::from_millis(1)).unwrap(), None);
+    // Somebody who waits gets the answer as soon as it is there.
+    let waiting = std::thread::spawn({
+        let fingerprint = asked.fingerprint;
+        move || second.wait_for_answer(fingerprint, Duration::from_secs(60))
+    });
+    let answer = first.complete(&reservation, b"42").unwrap();
+    assert_eq!(waiting.join().unwrap().unwrap(), Some(answer));
+    // A run that failed is spent, and asking again pays again.
+    let failing = request("f", 4.0);
+    let reservation = reserved(&mut first, &failing);
+    first.abandon(&reservation).unwrap();
+    assert_eq!(first.wait_for_answer(failing.fingerprint, Duration::from_secs(60)).unwrap(), None);
+    // One whose process ended is pending for ever, unless a fresh answer is paid for.
+    let _lost = reserved(&mut first, &failing);
+    assert!(matches!(first.reserve(&failing).unwrap(), Admission::Pending(_)));
+    let fresh = Request { fresh: true, ..failing };
+    assert!(matches!(first.reserve(&fresh).unwrap(), Admission::Reserved(_)));
+    let statement = first.statement(None).unwrap();
+    assert_eq!((statement.spent.cost, statement.remaining.cost), (1.0, 0.0));
+    let states: Vec<_> = statement.releases.iter().map(|release| release.state).collect();
+    use ReleaseState::{Abandoned, Answered, Open};
+    assert_eq!(states, [Answered, Abandoned, Open, Open]);
+    verify(&path, None).unwrap();
+}
+
+#[test]
+fn a_reservation_is_answered_once_and_in_its_own_ledger() {
+    let (_folder, path) = folder();
+    let (_other_folder, other_path) = folder();
+    let mut ledger = Ledger::create(&path, limits(1.0)).unwrap();
+    let mut other = Ledger::create(&other_path, limits(1.0)).unwrap();
+    let reservation = reserved(&mut ledger, &request("q", 4.0));
+    let _same_number = reserved(&mut other, &request("q", 4.0));
+    assert!(matches!(other.complete(&reservation, b"x"), Err(LedgerError::NotReserved { number: 2 })));
+    ledger.complete(&reservation, b"x").unwrap();
+    assert!(matches!(ledger.complete(&reservation, b"y"), Err(LedgerError::NotReserved { number: 2 })));
+    assert!(matches!(ledger.abandon(&reservation), Err(LedgerError::NotReserved { number: 2 })));
+    // A refusal closes nothing.
+    assert_eq!(ledger.lookup(Digest::of(&[b"q"])).unwrap().unwrap().bytes, b"x");
+}
+
+#[test]
+fn the_budget_refuses_and_says_what_remains() {
+    let (_folder, path) = folder();
+    let mut ledger = Ledger::create(&path, limits(1.0)).unwrap();
+    let _most = reserved(&mut ledger, &request("most", 1.25));
+    for attempt in [ledger.check(&request("more", 4.0)).err(), ledger.reserve(&request("more", 4.0)).err()] {
+        let message = attempt.expect("too much").to_string();
+        assert!(message.starts_with("the release costs 2.5e-1 epsilon, but 1.99"), "{message}");
+    }
+    let selection = Request { selection_delta: 1e-5, ..request("selection", 100.0) };
+    let message = ledger.reserve(&selection).expect_err("too much").to_string();
+    assert_eq!(message, "the release costs 1e-5 delta, but 1e-6 of 1e-6 remains");
+    let selection = Request { selection_delta: 1e-6, ..selection };
+    assert_eq!(reserved(&mut ledger, &selection).charge().delta, 1e-6);
+    assert_eq!(ledger.statement(None).unwrap().remaining.delta, 0.0);
+    let gaussian = Event::Gaussian { sigma: 1.0, sensitivity: 1.0 };
+    let uncovered = Request { events: vec![gaussian], ..request("g", 1.0) };
+    assert!(matches!(ledger.reserve(&uncovered), Err(LedgerError::NotCovered(_))));
+    let statement = ledger.statement(None).unwrap();
+    assert_eq!((statement.releases.len(), statement.anchor.number), (2, 3), "refusals leave no entry");
+}
+
+#[test]
+fn requests_that_cannot_be_written_are_refused_by_name() {
+    let (_folder, path) = folder();
+    let mut ledger = Ledger::create(&path, limits(1e6)).unwrap();
+    let long = Request { query: "x".repeat((1 << 20) + 1), ..request("q", 1.0) };
+    assert!(ledger.reserve(&long).expect_err("long").to_string().contains("`query` is 1048577 bytes long"));
+    let mut nested = Event::Laplace { scale: 1.0, sensitivity: 1.0 };
+    for _ in 0..64 {
+        nested = Event::Composition { events: vec![nested] };
+    }
+    let deep = Request { events: vec![nested], ..request("deep", 1.0) };
+    assert!(ledger.reserve(&deep).expect_err("deep").to_string().contains("`events`"));
+    let reservation = reserved(&mut ledger, &request("q", 1.0));
+    let message = ledger.complete(&reservation, &vec![0; (64 << 20) + 1]).expect_err("long").to_string();
+    assert!(message.contains("`answer`"), "{message}");
+    ledger.complete(&reservation, &vec![7; 3 << 20]).unwrap();
+    verify(&path, None).unwrap();
+}
+
+#[test]
+fn limits_change_by_amendment_only() {
+    let (_folder, path) = folder();
+    let mut ledger = Ledger::create(&path, limits(1.0)).unwrap();
+    let _all = reserved(&mut ledger, &request("all", 1.0));
+    let message = Ledger::open(&path, &limits(2.0)).expect_err("other limits").to_string();
+    assert!(message.contains("epsilon = 1e0") && message.contains("epsilon = 2e0") && message.contains("amendment"));
+    let mut owner = Ledger::open_as_stored(&path).unwrap();
+    let message = owner.amend(limits(0.5)).expect_err("below what is spent").to_string();
+    assert!(message.contains("1e0 epsilon is spent already"), "{message}");
+    let other_currency = Limits::new(Budget::ZeroConcentrated { rho: 9.0 }, 1e-6).unwrap();
+    assert!(owner.amend(other_currency).is_err());
+    owner.amend(limits(2.0)).unwrap();
+    owner.amend(limits(2.0)).unwrap();
+    // The handle that was open all along knows.
+    let _more = reserved(&mut ledger, &request("more", 2.0));
+    assert!(Ledger::open(&path, &limits(1.0)).is_err());
+    let statement = Ledger::open(&path, &limits(2.0)).unwrap().statement(Some(1e-9)).unwrap();
+    assert_eq!((statement.spent.cost, statement.decisions.len()), (1.5, 2));
+    assert_eq!(statement.converted.unwrap().remaining, 0.5);
+    verify(&path, None).unwrap();
+    let text = serde_json::to_value(&statement).unwrap();
+    assert_eq!(text["releases"][0]["state"], "open");
+    assert_eq!(text["limits"]["budget"]["epsilon"], 2.0);
+}
+
+#[test]
+fn an_anchor_notices_an_older_copy_and_another_history() {
+    let (folder, path) = folder();
+    let mut ledger = Ledger::create(&path, limits(1.0)).unwrap();
+    let _first = reserved(&mut ledger, &request("first", 10.0));
+    let (old, copy) = (ledger.anchor().unwrap(), folder.path().join("copy"));
+    std::fs::copy(&path, &copy).unwrap();
+    let _second = reserved(&mut ledger, &request("second", 10.0));
+    let new = ledger.anchor().unwrap();
+    assert_eq!(verify(&path, Some(&old)).unwrap().anchor, new);
+    verify(&path, Some(&new)).unwrap();
+    drop(ledger);
+    // The copy is put back: 0.1 is available again, and only the anchor knows.
+    std::fs::copy(&copy, &path).unwrap();
+    verify(&path, None).unwrap();
+    verify(&path, Some(&old)).unwrap();
+    let message = verify(&path, Some(&new)).expect_err("older").to_string();
+    assert!(message.contains("it has 2 entries only, so it is an older copy"), "{message}");
+    // And it is spent differently.
+    let mut ledger = Ledger::open(&path, &limits(1.0)).unwrap();
+    let _other = reserved(&mut ledger, &request("other", 10.0));
+    let message = verify(&path, Some(&new)).expect_err("rewritten").to_string();
+    assert!(message.contains("entry 3 has another hash"), "{message}");
+}
+
+#[test]
+fn a_new_ledger_is_private_complete_and_never_replaces_anything() {
+    use std::os::unix::fs::PermissionsExt;
+    let (folder, path) = folder();
+    Ledger::create(&path, limits(1.0)).unwrap();
+    assert_eq!(path.metadata().unwrap().permissions().mode() & 0o777, 0o600);
+    let names: Vec<_> = std::fs::read_dir(folder.path()).unwrap().map(|entry| entry.unwrap().file_name()).collect();
+    assert_eq!(names, ["budget.ledger"], "one file at rest");
+    assert!(matches!(Ledger::create(&path, limits(5.0)), Err(LedgerError::Exists { .. })));
+    Ledger::open(&path, &limits(1.0)).unwrap();
+    let missing = folder.path().join("missing");
+    assert!(matches!(Ledger::open(&missing, &limits(1.0)), Err(LedgerError::Missing { .. })));
+    assert!(!missing.exists(), "opening makes no file");
+    assert!(Ledger::create(&folder.path().join("no/such/folder"), limits(1.0)).is_err());
+}
+
+#[test]
+fn answers_of_every_size_are_kept_and_every_byte_is_accounted_for() {
+    let (_folder, path) = folder();
+    let mut ledger = Ledger::create(&path, limits(1e6)).unwrap();
+    // Around the sizes at which a record stops fitting into a page, and around multiples of an overflow page.
+    let sizes = (32_560..32_680).step_by(7).chain((65_300..65_540).step_by(13)).chain([1, 30_000, 98_000, 1_000_000]);
+    for (index, size) in sizes.enumerate() {
+        let reservation = reserved(&mut ledger, &request(&format!("query {index}"), 1.0));
+        ledger.complete(&reservation, &vec![index as u8; size]).unwrap();
+        let verification = verify(&path, None).unwrap();
+        assert_eq!((verification.entries, verification.leftover_bytes), (2 * index as u64 + 3, 0), "{size}");
+    }
+}

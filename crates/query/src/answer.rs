@@ -1,0 +1,223 @@
+//! The answer: exact totals, noise, and the rest of the query over released figures.
+
+use crate::engine::{GroupKeys, Layout, SecretKey, exact_totals};
+use crate::error::QueryError;
+use crate::figures::{Figure, figures};
+use crate::prepare::Prepared;
+use crate::source;
+use crate::sql::{RELEASED, released_schema};
+use crate::tables::with_sources;
+use datafusion::arrow::array::{ArrayRef, AsArray, Float64Array, UInt64Array};
+use datafusion::arrow::compute::{cast, concat_batches, take};
+use datafusion::arrow::datatypes::{DataType, Field, Float64Type, Schema};
+use datafusion::arrow::record_batch::{RecordBatch, RecordBatchOptions};
+use datafusion::catalog::TableProvider;
+use datafusion::common::ScalarValue;
+use datafusion::datasource::MemTable;
+use datafusion::logical_expr::LogicalPlan;
+use datafusion::physical_plan::{ExecutionPlan, collect};
+use reticent_noise::randomness::SecureRandom;
+use reticent_policy::Policy;
+use reticent_release::{Exact, Noisy, Released};
+use std::collections::HashMap;
+use std::sync::Arc;
+
+/// The answer to a query: a table, and how far off its figures may be.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Answer {
+    /// What the noise was added to, before anything was derived from it, in the order of the statistics and of the groups that are shown: for whoever goes on with the figures.
+    pub released: Vec<Noisy>,
+    /// The table that the query asked for.
+    pub table: RecordBatch,
+    /// For each column of the table the 95% half-width of each of its cells; none for what is not a noisy number.
+    pub half_widths: Vec<Vec<Option<f64>>>,
+}
+
+/// What an error of the engine may tell after private rows were read: nothing of them.
+fn closed(place: &'static str) -> impl Fn(datafusion::common::DataFusionError) -> QueryError {
+    move |_| QueryError::Fault { place }
+}
+
+/// A query whose tables are open: what can be wrong with files has been found, and no row has been read.
+pub struct Opened<'a> {
+    prepared: &'a Prepared,
+    input: Arc<dyn ExecutionPlan>,
+}
+
+impl std::fmt::Debug for Opened<'_> {
+    fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(out, "Opened({:?})", self.prepared)
+    }
+}
+
+impl Opened<'_> {
+    /// Runs the query: computes the exact totals, adds the noise that was planned, and computes the rest. `progress` is told how many rows were read.
+    ///
+    /// What it costs must have been paid before: everything is spent once a row has been read.
+    ///
+    /// # Errors
+    /// If a source cannot be read, or there is no randomness. No error depends on a value in the data.
+    pub async fn run(
+        &self,
+        random: &mut SecureRandom,
+        progress: impl Fn(u64) + Send + Sync + 'static,
+    ) -> Result<Answer, QueryError> {
+        let key = SecretKey::draw(random)?;
+        let (keys, exact) = self.totals(key, progress).await?;
+        let released = self.prepared.plan.release(&exact, random)?;
+        drop(exact);
+        self.prepared.finish(&keys, &released).await
+    }
+
+    /// The keys of the groups and the exact totals of bounded contributions.
+    pub(crate) async fn totals(
+        &self,
+        key: SecretKey,
+        progress: impl Fn(u64) + Send + Sync + 'static,
+    ) -> Result<(RecordBatch, Exact), QueryError> {
+        let context = self.prepared.context.task_ctx();
+        let (layout, groups) = (self.prepared.layout(), self.prepared.group_keys()?);
+        exact_totals(self.input.clone(), &layout, groups, context, key, progress).await
+    }
+}
+
+impl Prepared {
+    /// Opens the private tables. Names and types of their columns are compared with the policy; no row is read.
+    ///
+    /// # Errors
+    /// If a source cannot be opened.
+    pub async fn open(&self, policy: &Policy) -> Result<Opened<'_>, QueryError> {
+        let mut sources: HashMap<String, Arc<dyn TableProvider>> = HashMap::new();
+        for name in tables_of(&self.aggregation.rows)? {
+            if let Some(table) = policy.tables().iter().find(|table| table.name() == name) {
+                sources.insert(name, source::open(table, policy.folder()).await?);
+            }
+        }
+        let rows = with_sources(self.aggregation.rows.clone(), &sources)?;
+        let state = self.context.state();
+        let input = state.create_physical_plan(&rows).await.map_err(closed("the plan of the rows"))?;
+        Ok(Opened { prepared: self, input })
+    }
+
+    fn layout(&self) -> Layout {
+        let private = &self.aggregation;
+        let first_key = usize::from(private.has_unit);
+        let first_value = first_key + private.keys.len();
+        let mut measures = private.measures.clone();
+        for measure in &mut measures {
+            measure.value = measure.value.map(|value| first_value + value);
+        }
+        Layout {
+            unit: private.has_unit.then_some(0),
+            keys: (first_key..first_value).collect(),
+            measures,
+            max_groups: private.max_groups,
+        }
+    }
+
+    /// All combinations of the keys' public values, the last key changing fastest.
+    fn group_keys(&self) -> Result<GroupKeys, QueryError> {
+        let keys = &self.aggregation.keys;
+        let lists: Option<Vec<&Vec<ScalarValue>>> = keys.iter().map(|key| key.values.as_ref()).collect();
+        let Some(lists) = lists else { return Ok(GroupKeys::Found) };
+        let fault = closed("the list of public groups");
+        let groups: usize = lists.iter().map(|list| list.len()).product();
+        let mut repeat = groups;
+        let mut fields = Vec::new();
+        let mut columns = Vec::new();
+        for (key, list) in keys.iter().zip(lists) {
+            repeat = repeat.checked_div(list.len()).unwrap_or(0);
+            let values = ScalarValue::iter_to_array(list.iter().cloned()).map_err(&fault)?;
+            let values = cast(&values, &key.data_type).map_err(|error| fault(error.into()))?;
+            let places: UInt64Array =
+                (0..groups).map(|group| Some(((group / repeat.max(1)) % list.len()) as u64)).collect();
+            columns.push(take(&values, &places, None).map_err(|error| fault(error.into()))?);
+            fields.push(Field::new(format!("key{}", fields.len()), key.data_type.clone(), true));
+        }
+        let options = RecordBatchOptions::new().with_row_count(Some(groups));
+        let batch = RecordBatch::try_new_with_options(Arc::new(Schema::new(fields)), columns, &options);
+        Ok(GroupKeys::Public(batch.map_err(|error| fault(error.into()))?))
+    }
+
+    /// The rest of the query over released figures.
+    pub(crate) async fn finish(&self, keys: &RecordBatch, released: &Released) -> Result<Answer, QueryError> {
+        let private = &self.aggregation;
+        let columns = figures(&private.outputs, &private.measures, &self.plan, released);
+        let kept = UInt64Array::from_iter_values(released.kept.iter().map(|&group| group as u64));
+        let fault = closed("the table of released figures");
+        let schema = Arc::new(released_schema(private));
+        let mut arrays: Vec<ArrayRef> = Vec::new();
+        for column in keys.columns() {
+            arrays.push(take(column, &kept, None).map_err(|error| fault(error.into()))?);
+        }
+        for (column, output) in columns.iter().zip(&private.outputs) {
+            arrays.push(numbers(column, &output.data_type).map_err(|error| fault(error.into()))?);
+        }
+        for column in &columns {
+            arrays.push(Arc::new(column.iter().map(|figure| figure.half_width).collect::<Float64Array>()));
+        }
+        let arrays: Vec<ArrayRef> = arrays
+            .iter()
+            .zip(schema.fields())
+            .map(|(array, field)| cast(array, field.data_type()))
+            .collect::<Result<_, _>>()
+            .map_err(|error| fault(error.into()))?;
+        let options = RecordBatchOptions::new().with_row_count(Some(released.kept.len()));
+        let table =
+            RecordBatch::try_new_with_options(schema.clone(), arrays, &options).map_err(|error| fault(error.into()))?;
+        let filled: Arc<dyn TableProvider> = Arc::new(MemTable::try_new(schema, vec![vec![table]]).map_err(&fault)?);
+        let sources = HashMap::from([(RELEASED.to_owned(), filled)]);
+        let after = with_sources(self.after.clone(), &sources)?;
+        self.rest(&after, released).await
+    }
+
+    async fn rest(&self, after: &LogicalPlan, released: &Released) -> Result<Answer, QueryError> {
+        let fault = closed("the part of the query above its aggregates");
+        let state = self.context.state();
+        let physical = state.create_physical_plan(after).await.map_err(&fault)?;
+        let schema = physical.schema();
+        let batches = collect(physical, state.task_ctx()).await.map_err(&fault)?;
+        let whole = concat_batches(&schema, &batches).map_err(|error| fault(error.into()))?;
+        let count = self.columns.len();
+        let fields: Vec<Field> = self
+            .columns
+            .iter()
+            .zip(schema.fields())
+            .map(|(name, field)| Field::new(name, field.data_type().clone(), true))
+            .collect();
+        let values = whole.columns()[..count].to_vec();
+        let options = RecordBatchOptions::new().with_row_count(Some(whole.num_rows()));
+        let table = RecordBatch::try_new_with_options(Arc::new(Schema::new(fields)), values, &options)
+            .map_err(|error| fault(error.into()))?;
+        let half_widths = whole.columns()[count..]
+            .iter()
+            .map(|column| column.as_primitive::<Float64Type>().iter().collect::<Vec<_>>())
+            .collect();
+        Ok(Answer { released: released.statistics.clone(), table, half_widths })
+    }
+}
+
+/// Figures in the type of their column: counts and sums of integers are integers.
+fn numbers(column: &[Figure], of: &DataType) -> Result<ArrayRef, datafusion::arrow::error::ArrowError> {
+    let values: Float64Array = column
+        .iter()
+        .map(|figure| figure.value.map(|value| if of.is_integer() { value.round() } else { value }))
+        .collect();
+    cast(&(Arc::new(values) as ArrayRef), of)
+}
+
+/// The names of the tables that a plan reads.
+fn tables_of(plan: &LogicalPlan) -> Result<Vec<String>, QueryError> {
+    use datafusion::common::tree_node::TreeNodeRecursion;
+    let mut names = Vec::new();
+    plan.apply_with_subqueries(|node| {
+        if let LogicalPlan::TableScan(scan) = node {
+            names.push(scan.table_name.table().to_owned());
+        }
+        Ok(TreeNodeRecursion::Continue)
+    })
+    .map_err(closed("the tables of the query"))?;
+    names.sort();
+    names.dedup();
+    Ok(names)
+}

@@ -1,0 +1,195 @@
+//! A query, ready to run: checked, planned and priced, before anything private is opened.
+
+use crate::error::QueryError;
+use crate::source;
+use crate::sql::{Aggregation, Options, Relation, Walk, take_options};
+use crate::tables::Tables;
+use datafusion::common::config::ConfigOptions;
+use datafusion::logical_expr::LogicalPlan;
+use datafusion::prelude::{SessionConfig, SessionContext};
+use datafusion::sql::parser::Statement;
+use datafusion::sql::sqlparser::ast;
+use datafusion::sql::sqlparser::dialect::GenericDialect;
+use datafusion::sql::sqlparser::parser::Parser;
+use datafusion::sql::sqlparser::tokenizer::{Token, TokenWithSpan};
+use reticent_policy::{Accounting, Policy};
+use reticent_release::{Design, Groups, NoiseFamily, Plan, Preferences, Reach, plan_with};
+use std::collections::HashMap;
+
+/// How deep parentheses and sub-queries may be nested.
+const DEEPEST: usize = 48;
+
+/// The longest query that is read, in bytes.
+const LONGEST: usize = 1 << 20;
+
+/// A query that can be run.
+pub struct Prepared {
+    /// The private aggregate and what it needs.
+    pub aggregation: Aggregation,
+    /// The noise, and what it costs.
+    pub plan: Plan,
+    /// The query in a form that does not depend on spaces or on the case of keywords, without its options.
+    pub sql: String,
+    /// The names of the columns of the answer.
+    pub columns: Vec<String>,
+    /// What it may cost.
+    pub epsilon: f64,
+    /// What it may cost in delta, if anything.
+    pub delta: Option<f64>,
+    /// The rest of the query, over the table of released figures.
+    pub(crate) after: LogicalPlan,
+    pub(crate) context: SessionContext,
+}
+
+impl std::fmt::Debug for Prepared {
+    fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(out, "Prepared {{ sql: {:?} }}", self.sql)
+    }
+}
+
+/// Reads, checks and plans a query under a policy. Only public tables are opened.
+///
+/// # Errors
+/// If the query cannot be read, asks for what is not offered, or no noise fits.
+pub async fn prepare(policy: &Policy, sql: &str, options: Options) -> Result<Prepared, QueryError> {
+    if sql.len() > LONGEST {
+        return Err(QueryError::Refused(format!("the query has {} bytes; at most {LONGEST} are read", sql.len())));
+    }
+    let (tokens, own_options) = take_options(sql)?;
+    let options = options.or(own_options);
+    let query = parse(in_the_policys_case(tokens, policy))?;
+    let sql = query.to_string();
+
+    let context = session();
+    let mut public = HashMap::new();
+    for table in policy.tables().iter().filter(|table| table.is_public()) {
+        // A public table that the query does not name stays closed.
+        if sql.to_lowercase().contains(&table.name().to_lowercase()) {
+            public.insert(table.name().to_owned(), source::open(table, policy.folder()).await?);
+        }
+    }
+    let tables = Tables::new(policy, public);
+    tables.register(&context)?;
+    let state = context.state();
+    let message = |error: datafusion::common::DataFusionError| QueryError::Refused(error.strip_backtrace());
+    let statement = Statement::Statement(Box::new(ast::Statement::Query(query)));
+    let raw = state.statement_to_plan(statement).await.map_err(message)?;
+    let typed = state.analyzer().execute_and_check(raw, state.config_options(), |_, _| {}).map_err(message)?;
+
+    let walk = Walk { state: &state, tables: &tables, max_groups: options.max_groups, max_rows: options.max_rows };
+    let (released, mut aggregation) = match walk.relation(&typed).await? {
+        Relation::Released(inner) => *inner,
+        Relation::Rows(_) => {
+            return Err(QueryError::Refused(
+                "the query would show rows of single people; ask for aggregates, such as COUNT(*), SUM or AVG, by \
+                 groups that hold many people"
+                    .to_owned(),
+            ));
+        }
+        Relation::Public(_) => {
+            return Err(QueryError::Refused(
+                "the query reads no private table: its answer is public and needs no noise".to_owned(),
+            ));
+        }
+    };
+    let names: Vec<String> =
+        released.visible.iter().map(|&place| released.plan.schema().field(place).name().clone()).collect();
+    let (after, _) = released.finished()?;
+    let after = tables.with_public_sources(after)?;
+    aggregation.rows = tables.with_public_sources(aggregation.rows)?;
+
+    let (epsilon, delta) = price(policy, &options)?;
+    let noise = match (policy.budget().accounting(), delta) {
+        (_, None) => NoiseFamily::Pure,
+        (Accounting::Basic, Some(_)) => NoiseFamily::LeastError,
+        // In this currency Gaussian noise costs a small part of what noise of a pure promise does.
+        (Accounting::ZeroConcentrated, Some(_)) => NoiseFamily::Gaussian,
+    };
+    let plan = plan_with(&design(&aggregation, epsilon, delta), &Preferences { weights: None, noise })?;
+    Ok(Prepared { aggregation, plan, sql, columns: names, epsilon, delta, after, context })
+}
+
+/// What the noise is planned for.
+fn design(aggregation: &Aggregation, epsilon: f64, delta: Option<f64>) -> Design {
+    Design {
+        statistics: aggregation.measures.iter().map(|measure| measure.statistic.clone()).collect(),
+        groups: aggregation.public_groups().map_or(Groups::Found, Groups::Public),
+        reach: Reach { max_groups: aggregation.max_groups },
+        epsilon,
+        delta,
+    }
+}
+
+/// What the query may cost: what it says, or what the policy says.
+fn price(policy: &Policy, options: &Options) -> Result<(f64, Option<f64>), QueryError> {
+    let budget = policy.budget();
+    let epsilon = options.epsilon.unwrap_or_else(|| budget.query_epsilon());
+    if !(epsilon > 0.0 && epsilon.is_finite()) {
+        return Err(QueryError::Refused(format!("epsilon is {epsilon}: a positive number is accepted")));
+    }
+    let delta = match options.delta {
+        None => budget.query_delta(),
+        Some(delta) if !(0.0..1.0).contains(&delta) => {
+            return Err(QueryError::Refused(format!("delta is {delta}: a number from 0 to below 1 is accepted")));
+        }
+        Some(delta) if delta > 0.0 && budget.delta() == 0.0 => {
+            return Err(QueryError::Refused(format!(
+                "delta is {delta}, but the policy's budget has none: leave it out, or add delta to the policy"
+            )));
+        }
+        Some(delta) => delta,
+    };
+    Ok((epsilon, (delta > 0.0).then_some(delta)))
+}
+
+fn parse(tokens: Vec<TokenWithSpan>) -> Result<Box<ast::Query>, QueryError> {
+    let dialect = GenericDialect {};
+    let mut parser = Parser::new(&dialect).with_recursion_limit(DEEPEST).with_tokens_with_locations(tokens);
+    let mut statements = parser.parse_statements().map_err(|error| QueryError::Syntax(error.to_string()))?;
+    match (statements.pop(), statements.is_empty()) {
+        (Some(ast::Statement::Query(query)), true) => Ok(query),
+        (Some(ast::Statement::Explain { .. }), true) => Err(QueryError::Refused(
+            "EXPLAIN inside the SQL is not offered; `reticent explain` shows the plan and its cost".to_owned(),
+        )),
+        (Some(_), true) => Err(QueryError::Refused("only SELECT is offered".to_owned())),
+        (Some(_), false) => Err(QueryError::Refused("one statement at a time; write one SELECT".to_owned())),
+        (None, _) => Err(QueryError::Syntax("there is no statement; write a SELECT".to_owned())),
+    }
+}
+
+/// Names of tables and columns without regard to case, as SQL has them: words that are not quoted and match a name of the policy are spelt as there.
+fn in_the_policys_case(tokens: Vec<TokenWithSpan>, policy: &Policy) -> Vec<TokenWithSpan> {
+    let mut names: HashMap<String, String> = HashMap::new();
+    for table in policy.tables() {
+        for name in std::iter::once(table.name()).chain(table.columns().iter().map(|column| column.name())) {
+            if name.to_lowercase() != name {
+                names.insert(name.to_lowercase(), name.to_owned());
+            }
+        }
+    }
+    let mut spelt = tokens;
+    for place in 0..spelt.len() {
+        // A function's name, or the type before a literal, is not a column.
+        let next = spelt.get(place + 1).map(|token| token.token.clone());
+        if matches!(next, Some(Token::LParen | Token::SingleQuotedString(_))) {
+            continue;
+        }
+        if let Token::Word(word) = &mut spelt[place].token
+            && word.quote_style.is_none()
+            && let Some(name) = names.get(&word.value.to_lowercase())
+        {
+            word.value.clone_from(name);
+            word.quote_style = Some('"');
+        }
+    }
+    spelt
+}
+
+/// The engine with the settings that privacy needs: nothing of the environment, numbers as they are written.
+fn session() -> SessionContext {
+    let mut options = ConfigOptions::new();
+    options.sql_parser.parse_float_as_decimal = false;
+    options.execution.collect_statistics = false;
+    let config = SessionConfig::from(options).with_information_schema(false);
+    SessionContext::new_with_config(config)
+}

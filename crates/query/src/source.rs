@@ -1,0 +1,72 @@
+//! Opening tables: the one place that knows files.
+//!
+//! Whatever the file, a table shows only the columns that the policy declares, in the types of the engine ([`engine_type`]), and **no content of a row
+//! can raise an error**: what cannot be read as the declared type is NULL. An error message that depends on a row would tell more about one
+//! person than any budget allows. Names, types and paths are public, and errors about them say all there is to say.
+//!
+//! | rule | |
+//! |---|---|
+//! | not a value of the declared type, or out of its range | NULL |
+//! | NaN | NULL |
+//! | infinities | kept: bounds clamp them |
+//! | a number with a fraction in an integer column | cut towards zero |
+//! | text that is not UTF-8 (CSV, binary columns) | each wrong piece becomes U+FFFD |
+//! | text of more than [`LONGEST_TEXT`](reticent_policy::LONGEST_TEXT) bytes | cut there, at a character |
+//! | moments with a time zone | UTC; without one they are taken as UTC |
+//!
+//! The order of rows and files has no part in any answer.
+
+mod conversion;
+mod converted_rows;
+mod csv_reader;
+mod csv_table;
+mod error;
+mod field;
+mod file_table;
+mod files;
+mod schemas;
+#[cfg(test)]
+mod tests;
+
+use std::path::Path;
+use std::sync::Arc;
+
+use datafusion::arrow::datatypes::{DataType, Field, Schema, SchemaRef, TimeUnit};
+use datafusion::catalog::TableProvider;
+use reticent_policy::{ColumnType, Format, TablePolicy};
+
+pub use error::SourceError;
+pub(crate) use files::format_of;
+pub(crate) use schemas::{csv_header, file_schema};
+
+/// Opens a table of a policy whose file is in `folder`. Names and types of the files' columns are read and compared with the policy; no row is.
+///
+/// # Errors
+/// If a file is missing, has an unknown format, or lacks a declared column; if a column's type cannot be read as the declared one.
+pub async fn open(table: &TablePolicy, folder: &Path) -> Result<Arc<dyn TableProvider>, SourceError> {
+    let (format, files) = files::find(table, folder)?;
+    Ok(match format {
+        Format::Csv => Arc::new(csv_table::CsvTable::open(table, files)?),
+        Format::Parquet | Format::Arrow => Arc::new(file_table::FileTable::open(table, format, &files)?),
+    })
+}
+
+/// The engine's type for values of a policy's type.
+#[must_use]
+pub fn engine_type(kind: ColumnType) -> DataType {
+    match kind {
+        ColumnType::Integer => DataType::Int64,
+        ColumnType::Real => DataType::Float64,
+        ColumnType::Text => DataType::Utf8View,
+        ColumnType::Boolean => DataType::Boolean,
+        ColumnType::Date => DataType::Date32,
+        ColumnType::Timestamp => DataType::Timestamp(TimeUnit::Microsecond, None),
+    }
+}
+
+/// The declared columns in the engine's types. All may be NULL: that a policy says otherwise is never relied upon for reading.
+fn engine_schema(table: &TablePolicy) -> SchemaRef {
+    let fields: Vec<Field> =
+        table.columns().iter().map(|column| Field::new(column.name(), engine_type(column.kind()), true)).collect();
+    Arc::new(Schema::new(fields))
+}

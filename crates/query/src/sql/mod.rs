@@ -1,0 +1,24 @@
+//! SQL: read, checked and split at its private aggregate.
+//!
+//! A query is planned by the engine's own planner over tables that have names and types but no rows. The tree that comes out is walked once ([`walk`]): what is below the one private aggregate are rows that each belong to
+//! one unit ([`rows`]), what is above sees released figures only ([`released`]). Every expression is checked against a list of what is offered and made total ([`total`]). Everything else is refused by name.
+
+mod aggregation;
+mod arithmetic;
+mod domain;
+mod facts;
+mod options;
+mod range;
+mod released;
+mod rows;
+mod total;
+mod walk;
+
+pub use aggregation::{Aggregation, Formula, Key, Output};
+pub use options::Options;
+
+pub(crate) use facts::{Domain, Facts};
+pub(crate) use options::take_options;
+pub(crate) use range::Range;
+pub(crate) use released::RELEASED;
+pub(crate) use walk::{Relation, Walk, released_schema};

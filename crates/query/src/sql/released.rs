@@ -1,0 +1,223 @@
+//! The part of a query above its aggregates: it sees released figures only, and carries their half-widths along.
+//!
+//! Half-widths of an expression `e` of released columns `c_i` with half-widths `h_i` are `sqrt(sum_i (e(c_i + h_i) - e)^2)`: to first order the half-width of a function of
+//! independent errors.
+
+use super::rows::{plain_column, planner, refused};
+use super::total::Total;
+use crate::error::QueryError;
+use datafusion::arrow::datatypes::DataType;
+use datafusion::common::Column;
+use datafusion::common::tree_node::{Transformed, TreeNode};
+use datafusion::functions::math::expr_fn::{round, sqrt};
+use datafusion::logical_expr::{
+    Aggregate, Distinct, Expr, ExprSchemable, Filter, Join, LogicalPlan, Projection, Sort, SubqueryAlias, try_cast,
+};
+use datafusion::prelude::lit;
+use std::sync::Arc;
+
+/// A relation of released figures.
+#[derive(Clone, Debug)]
+pub(crate) struct Released {
+    pub(crate) plan: LogicalPlan,
+    /// The places of the columns that the query sees.
+    pub(crate) visible: Vec<usize>,
+    /// For each column of the plan the place of its half-width.
+    pub(crate) widths: Vec<Option<usize>>,
+}
+
+/// The name of the table of released figures in the plan.
+pub(crate) const RELEASED: &str = "__released";
+
+fn no_subquery(_: &LogicalPlan) -> Result<LogicalPlan, QueryError> {
+    refused("a sub-query above the aggregates is not offered; write a join with a public table")
+}
+
+/// An expression over released figures, total and under its own name.
+fn named(input: &LogicalPlan, expression: &Expr) -> Result<Expr, QueryError> {
+    let (relation, name) = expression.qualified_name();
+    let total = Total::new(input.schema(), &no_subquery).expression(expression)?;
+    Ok(if total.qualified_name() == (relation.clone(), name.clone()) {
+        total
+    } else {
+        total.alias_qualified(relation, name)
+    })
+}
+
+impl Released {
+    fn width_of(&self, column: &Column) -> Option<Column> {
+        let schema = self.plan.schema();
+        let place = schema.index_of_column(column).ok()?;
+        self.widths[place].map(|width| Column::from(schema.qualified_field(width)))
+    }
+
+    /// The half-width of an expression, if it is a number made of released numbers.
+    fn width(&self, expression: &Expr) -> Result<Option<Expr>, QueryError> {
+        let schema = self.plan.schema();
+        if !expression.get_type(schema).map_err(planner)?.is_numeric() {
+            return Ok(None);
+        }
+        if let Some(column) = plain_column(expression) {
+            return Ok(self.width_of(column).map(Expr::Column));
+        }
+        let mut bare = expression;
+        while let Expr::Alias(alias) = bare {
+            bare = &alias.expr;
+        }
+        let float = |value: Expr| try_cast(value, DataType::Float64);
+        let mut columns: Vec<&Column> = bare.column_refs().into_iter().collect();
+        columns.sort();
+        let mut squares: Option<Expr> = None;
+        for column in columns {
+            let Some(width) = self.width_of(column) else { continue };
+            let of = Expr::Column(column.clone()).get_type(schema).map_err(planner)?;
+            let mut moved = float(Expr::Column(column.clone())) + Expr::Column(width);
+            if of.is_integer() {
+                moved = round(vec![moved]);
+            }
+            let moved = try_cast(moved, of);
+            let elsewhere = bare
+                .clone()
+                .transform(|inner| {
+                    Ok(match &inner {
+                        Expr::Column(found) if found == column => Transformed::yes(moved.clone()),
+                        _ => Transformed::no(inner),
+                    })
+                })
+                .map_err(planner)?
+                .data;
+            let difference = float(elsewhere) - float(bare.clone());
+            let square = difference.clone() * difference;
+            squares = Some(match squares {
+                None => square,
+                Some(sum) => sum + square,
+            });
+        }
+        Ok(squares.map(sqrt))
+    }
+
+    pub(crate) fn project(self, projection: &Projection) -> Result<Released, QueryError> {
+        let mut expressions = Vec::new();
+        let mut half_widths = Vec::new();
+        for (place, expression) in projection.expr.iter().enumerate() {
+            let named = named(&self.plan, expression)?;
+            if let Some(width) = self.width(&named)? {
+                half_widths.push((place, width));
+            }
+            expressions.push(named);
+        }
+        let visible: Vec<usize> = (0..expressions.len()).collect();
+        let mut widths = vec![None; expressions.len() + half_widths.len()];
+        for (place, width) in half_widths {
+            widths[place] = Some(expressions.len());
+            expressions.push(width.alias(format!("__half{}", expressions.len())));
+        }
+        let plan = LogicalPlan::Projection(Projection::try_new(expressions, Arc::new(self.plan)).map_err(planner)?);
+        Ok(Released { plan, visible, widths })
+    }
+
+    pub(crate) fn filter(self, filter: &Filter) -> Result<Released, QueryError> {
+        let predicate = Total::new(self.plan.schema(), &no_subquery).expression(&filter.predicate)?;
+        let plan = LogicalPlan::Filter(Filter::try_new(predicate, Arc::new(self.plan)).map_err(planner)?);
+        Ok(Released { plan, ..self })
+    }
+
+    pub(crate) fn sort(self, sort: &Sort) -> Result<Released, QueryError> {
+        let mut sort = sort.clone();
+        for key in &mut sort.expr {
+            key.expr = Total::new(self.plan.schema(), &no_subquery).expression(&key.expr)?;
+        }
+        sort.input = Arc::new(self.plan);
+        Ok(Released { plan: LogicalPlan::Sort(sort), visible: self.visible, widths: self.widths })
+    }
+
+    pub(crate) fn limit(self, limit: &datafusion::logical_expr::Limit) -> Released {
+        let plan = LogicalPlan::Limit(datafusion::logical_expr::Limit { input: Arc::new(self.plan), ..limit.clone() });
+        Released { plan, visible: self.visible, widths: self.widths }
+    }
+
+    pub(crate) fn alias(self, alias: &SubqueryAlias) -> Result<Released, QueryError> {
+        let renamed = SubqueryAlias::try_new(Arc::new(self.plan), alias.alias.clone()).map_err(planner)?;
+        Ok(Released { plan: LogicalPlan::SubqueryAlias(renamed), ..self })
+    }
+
+    /// Only what the query sees, without half-widths: what aggregates and DISTINCT over released figures are of.
+    fn bare(self) -> Result<LogicalPlan, QueryError> {
+        let schema = self.plan.schema().clone();
+        let seen = self.visible.iter().map(|&place| Expr::Column(Column::from(schema.qualified_field(place))));
+        Ok(LogicalPlan::Projection(Projection::try_new(seen.collect(), Arc::new(self.plan)).map_err(planner)?))
+    }
+
+    fn without_widths(plan: LogicalPlan) -> Released {
+        let count = plan.schema().fields().len();
+        Released { plan, visible: (0..count).collect(), widths: vec![None; count] }
+    }
+
+    pub(crate) fn distinct(self) -> Result<Released, QueryError> {
+        Ok(Released::without_widths(LogicalPlan::Distinct(Distinct::All(Arc::new(self.bare()?)))))
+    }
+
+    /// An aggregate over released figures: it costs nothing more.
+    pub(crate) fn aggregate(self, aggregate: &Aggregate) -> Result<Released, QueryError> {
+        let input = self.bare()?;
+        let again = Aggregate::try_new(Arc::new(input), aggregate.group_expr.clone(), aggregate.aggr_expr.clone());
+        Ok(Released::without_widths(LogicalPlan::Aggregate(again.map_err(planner)?)))
+    }
+
+    /// A join with public tables, on the left or on the right.
+    pub(crate) fn join(self, join: &Join, public: LogicalPlan, released_is_left: bool) -> Result<Released, QueryError> {
+        let own = self.plan.schema().fields().len();
+        let others = public.schema().fields().len();
+        let (left, right) = if released_is_left { (self.plan, public) } else { (public, self.plan) };
+        let total =
+            |side: &LogicalPlan, expression: &Expr| Total::new(side.schema(), &no_subquery).expression(expression);
+        let on = join.on.iter().map(|(a, b)| Ok((total(&left, a)?, total(&right, b)?)));
+        let on = on.collect::<Result<Vec<_>, QueryError>>()?;
+        let again = Join::try_new(
+            Arc::new(left),
+            Arc::new(right),
+            on,
+            join.filter.clone(),
+            join.join_type,
+            join.join_constraint,
+            join.null_equality,
+            join.null_aware,
+        )
+        .map_err(planner)?;
+        if again.schema.fields().len() != own + others {
+            return refused("a semi join of released figures is not offered; write an inner or left join");
+        }
+        let shift = if released_is_left { 0 } else { others };
+        let own_columns: Vec<usize> = self.visible.iter().map(|place| place + shift).collect();
+        let other_columns: Vec<usize> =
+            (0..others).map(|place| if released_is_left { own + place } else { place }).collect();
+        let own_widths: Vec<Option<usize>> = self.widths.iter().map(|width| width.map(|at| at + shift)).collect();
+        let no_widths = vec![None; others];
+        let (visible, widths) = if released_is_left {
+            ([own_columns, other_columns].concat(), [own_widths, no_widths].concat())
+        } else {
+            ([other_columns, own_columns].concat(), [no_widths, own_widths].concat())
+        };
+        Ok(Released { plan: LogicalPlan::Join(again), visible, widths })
+    }
+
+    /// The whole: the columns that the query sees in order, and then the half-width of each, NULL where there is none.
+    pub(crate) fn finished(self) -> Result<(LogicalPlan, usize), QueryError> {
+        let schema = self.plan.schema().clone();
+        let mut expressions = Vec::new();
+        for &place in &self.visible {
+            let column = Expr::Column(Column::from(schema.qualified_field(place)));
+            expressions.push(column.alias(format!("__value{}", expressions.len())));
+        }
+        let count = expressions.len();
+        for (number, &place) in self.visible.iter().enumerate() {
+            let width = match self.widths[place] {
+                Some(width) => Expr::Column(Column::from(schema.qualified_field(width))),
+                None => lit(datafusion::common::ScalarValue::Float64(None)),
+            };
+            expressions.push(try_cast(width, DataType::Float64).alias(format!("__width{number}")));
+        }
+        let plan = Projection::try_new(expressions, Arc::new(self.plan)).map_err(planner)?;
+        Ok((LogicalPlan::Projection(plan), count))
+    }
+}

@@ -1,0 +1,383 @@
+//! Which expressions a query may use over rows, and how each is made total: it has a value, or NULL, for every row, so that no row can stop a query.
+
+use super::arithmetic::checked;
+use crate::error::QueryError;
+use datafusion::arrow::datatypes::{DataType, TimeUnit};
+use datafusion::common::{DFSchema, ScalarValue};
+use datafusion::logical_expr::expr::{Alias, Between, Case, InList, Like, ScalarFunction};
+use datafusion::logical_expr::{BinaryExpr, Expr, ExprSchemable, LogicalPlan, Operator, try_cast};
+use datafusion::prelude::{lit, when};
+
+/// The most values in an `IN` list.
+const LONGEST_LIST: usize = 10_000;
+
+/// The first and the last day of the years 1 to 9999, in days since 1970: beyond them calendar functions have no answer.
+const DAYS: (i32, i32) = (-719_162, 2_932_896);
+
+fn refused<T>(message: impl Into<String>) -> Result<T, QueryError> {
+    Err(QueryError::Refused(message.into()))
+}
+
+/// How a function of the engine is made total.
+enum Rule {
+    /// It is, for all arguments; these arguments must be literals, because they say what is computed.
+    Total { literals: &'static [usize] },
+    /// It is, over floats.
+    OverFloats,
+    /// Its argument at this place is a date or time, and it is total for the years 1 to 9999.
+    Calendar { date: usize },
+    /// The greatest negative number has no absolute value.
+    Absolute,
+    /// The text it makes may be as long as all of its arguments.
+    Joins,
+}
+
+fn rule(name: &str) -> Option<Rule> {
+    Some(match name {
+        "coalesce" | "nvl" | "nullif" | "greatest" | "least" | "lower" | "upper" | "btrim" | "ltrim" | "rtrim"
+        | "character_length" | "octet_length" | "strpos" | "starts_with" | "ends_with" | "contains" | "ascii"
+        | "initcap" | "reverse" | "floor" | "ceil" | "signum" | "isnan" | "iszero" | "nanvl" | "sqrt" | "ln"
+        | "log10" | "log2" | "exp" | "sin" | "cos" | "tan" | "atan" | "asin" | "acos" | "cbrt" | "degrees"
+        | "radians" => Rule::Total { literals: &[] },
+        "round" | "trunc" | "left" | "right" => Rule::Total { literals: &[1] },
+        "substr" | "split_part" => Rule::Total { literals: &[1, 2] },
+        "regexp_like" => Rule::Total { literals: &[1, 2] },
+        "power" | "log" | "atan2" => Rule::OverFloats,
+        "date_part" | "date_trunc" => Rule::Calendar { date: 1 },
+        "abs" => Rule::Absolute,
+        "concat" | "concat_ws" => Rule::Joins,
+        _ => return None,
+    })
+}
+
+/// What to write instead of a function that is not offered.
+fn advice(name: &str) -> &'static str {
+    match name {
+        "random" | "uuid" => "its values cannot be repeated; leave it out",
+        "now" | "current_date" | "current_time" | "today" => "the answer would depend on a clock; write the date",
+        "to_date" | "to_timestamp" | "to_timestamp_seconds" | "to_timestamp_millis" | "to_timestamp_micros" => {
+            "it stops at text that is not a date; write CAST(x AS DATE) or CAST(x AS TIMESTAMP), which give NULL there"
+        }
+        "repeat" | "lpad" | "rpad" | "replace" | "translate" | "regexp_replace" => {
+            "one row could make a text of any length; use SUBSTR, LEFT, RIGHT, SPLIT_PART or CASE"
+        }
+        "regexp_match" | "regexp_count" | "regexp_instr" => "use REGEXP_LIKE with a literal pattern, or LIKE",
+        "gcd" | "lcm" | "factorial" => "it stops at numbers that are too large",
+        _ => "see docs/sql.md for the functions that are",
+    }
+}
+
+/// Checks expressions over rows and makes them total.
+pub(crate) struct Total<'a> {
+    schema: &'a DFSchema,
+    /// Checks a subquery, which must be over public tables; gives it back total.
+    subquery: &'a dyn Fn(&LogicalPlan) -> Result<LogicalPlan, QueryError>,
+}
+
+impl<'a> Total<'a> {
+    pub(crate) fn new(
+        schema: &'a DFSchema,
+        subquery: &'a dyn Fn(&LogicalPlan) -> Result<LogicalPlan, QueryError>,
+    ) -> Self {
+        Total { schema, subquery }
+    }
+
+    fn boxed(&self, expression: &Expr) -> Result<Box<Expr>, QueryError> {
+        Ok(Box::new(self.expression(expression)?))
+    }
+
+    fn of_type(&self, expression: &Expr) -> Result<DataType, QueryError> {
+        expression.get_type(self.schema).map_err(|error| QueryError::Refused(error.strip_backtrace()))
+    }
+
+    /// The same value wherever the engine gives one, NULL where it would stop, an error if it is not offered.
+    pub(crate) fn expression(&self, expression: &Expr) -> Result<Expr, QueryError> {
+        Ok(match expression {
+            Expr::Column(_) | Expr::Literal(..) => expression.clone(),
+            Expr::Alias(alias) => Expr::Alias(Alias { expr: self.boxed(&alias.expr)?, ..alias.clone() }),
+            Expr::BinaryExpr(binary) => self.binary(binary)?,
+            Expr::Like(like) => {
+                literal_pattern(&like.pattern, "LIKE")?;
+                Expr::Like(Like { expr: self.boxed(&like.expr)?, ..like.clone() })
+            }
+            Expr::Not(inner) => Expr::Not(self.boxed(inner)?),
+            Expr::IsNotNull(inner) => Expr::IsNotNull(self.boxed(inner)?),
+            Expr::IsNull(inner) => Expr::IsNull(self.boxed(inner)?),
+            Expr::IsTrue(inner) => Expr::IsTrue(self.boxed(inner)?),
+            Expr::IsFalse(inner) => Expr::IsFalse(self.boxed(inner)?),
+            Expr::IsUnknown(inner) => Expr::IsUnknown(self.boxed(inner)?),
+            Expr::IsNotTrue(inner) => Expr::IsNotTrue(self.boxed(inner)?),
+            Expr::IsNotFalse(inner) => Expr::IsNotFalse(self.boxed(inner)?),
+            Expr::IsNotUnknown(inner) => Expr::IsNotUnknown(self.boxed(inner)?),
+            Expr::Negative(inner) => self.negative(inner)?,
+            Expr::Between(between) => Expr::Between(Between {
+                expr: self.boxed(&between.expr)?,
+                negated: between.negated,
+                low: self.boxed(&between.low)?,
+                high: self.boxed(&between.high)?,
+            }),
+            Expr::Case(case) => self.case(case)?,
+            Expr::Cast(cast) => self.cast(&cast.expr, cast.field.data_type())?,
+            Expr::TryCast(cast) => self.cast(&cast.expr, cast.field.data_type())?,
+            Expr::InList(list) => self.in_list(list)?,
+            Expr::ScalarFunction(call) => self.function(call)?,
+            Expr::InSubquery(within) => {
+                let mut checked = within.clone();
+                checked.expr = self.boxed(&within.expr)?;
+                checked.subquery = self.public_subquery(&within.subquery)?;
+                Expr::InSubquery(checked)
+            }
+            Expr::ScalarSubquery(subquery) => Expr::ScalarSubquery(self.public_subquery(subquery)?),
+            Expr::Exists(exists) => {
+                let mut checked = exists.clone();
+                checked.subquery = self.public_subquery(&exists.subquery)?;
+                Expr::Exists(checked)
+            }
+            Expr::WindowFunction(_) => {
+                return refused("window functions (OVER) are not offered; group in a sub-query instead");
+            }
+            Expr::AggregateFunction(call) => {
+                return refused(format!("the aggregate {} stands where a row's value is expected", call.func.name()));
+            }
+            Expr::SimilarTo(_) => return refused("SIMILAR TO is not offered; use LIKE or REGEXP_LIKE"),
+            Expr::Placeholder(_) => return refused("placeholders ($1, ?) are not offered; write the value"),
+            Expr::Unnest(_) => return refused("UNNEST is not offered"),
+            other => return refused(format!("the expression {other} is not offered")),
+        })
+    }
+
+    fn public_subquery(
+        &self,
+        subquery: &datafusion::logical_expr::Subquery,
+    ) -> Result<datafusion::logical_expr::Subquery, QueryError> {
+        if !subquery.outer_ref_columns.is_empty() {
+            return refused("a sub-query inside an expression must not refer to the query around it; write a join");
+        }
+        let plan = (self.subquery)(&subquery.subquery)?;
+        Ok(subquery.with_plan(std::sync::Arc::new(plan)))
+    }
+
+    fn binary(&self, binary: &BinaryExpr) -> Result<Expr, QueryError> {
+        let sides = || Ok::<_, QueryError>((self.expression(&binary.left)?, self.expression(&binary.right)?));
+        match binary.op {
+            Operator::Eq
+            | Operator::NotEq
+            | Operator::Lt
+            | Operator::LtEq
+            | Operator::Gt
+            | Operator::GtEq
+            | Operator::And
+            | Operator::Or
+            | Operator::IsDistinctFrom
+            | Operator::IsNotDistinctFrom => {
+                let (left, right) = sides()?;
+                Ok(Expr::BinaryExpr(BinaryExpr::new(Box::new(left), binary.op, Box::new(right))))
+            }
+            Operator::Plus | Operator::Minus | Operator::Multiply | Operator::Divide | Operator::Modulo => {
+                let (left, right) = sides()?;
+                let of = self.of_type(&Expr::BinaryExpr(binary.clone()))?;
+                let over = if of.is_floating() {
+                    DataType::Float64
+                } else if of.is_integer() {
+                    DataType::Int64
+                } else {
+                    return refused(format!(
+                        "{} of {} and {} is not offered: arithmetic is over numbers; for dates use DATE_PART, \
+                         DATE_TRUNC and comparisons",
+                        binary.op,
+                        self.of_type(&binary.left)?,
+                        self.of_type(&binary.right)?
+                    ));
+                };
+                let result = checked(self.as_type(left, &over)?, binary.op, self.as_type(right, &over)?);
+                Ok(if of == over { result } else { try_cast(result, of) })
+            }
+            Operator::RegexMatch | Operator::RegexIMatch | Operator::RegexNotMatch | Operator::RegexNotIMatch => {
+                literal_pattern(&binary.right, "a regular expression")?;
+                let (left, right) = sides()?;
+                Ok(Expr::BinaryExpr(BinaryExpr::new(Box::new(left), binary.op, Box::new(right))))
+            }
+            Operator::StringConcat => {
+                self.short_pieces(&[*binary.left.clone(), *binary.right.clone()], "||")?;
+                let (left, right) = sides()?;
+                Ok(Expr::BinaryExpr(BinaryExpr::new(Box::new(left), binary.op, Box::new(right))))
+            }
+            other => refused(format!("the operator {other} is not offered over rows")),
+        }
+    }
+
+    /// The expression, which is total, in another numeric type.
+    fn as_type(&self, expression: Expr, of: &DataType) -> Result<Expr, QueryError> {
+        Ok(if &self.of_type(&expression)? == of { expression } else { try_cast(expression, of.clone()) })
+    }
+
+    fn negative(&self, inner: &Expr) -> Result<Expr, QueryError> {
+        let of = self.of_type(inner)?;
+        let value = self.expression(inner)?;
+        if of.is_floating() {
+            Ok(Expr::Negative(Box::new(value)))
+        } else if of.is_integer() {
+            let wide = self.as_type(value, &DataType::Int64)?;
+            let result = checked(lit(0_i64), Operator::Minus, wide);
+            Ok(if of == DataType::Int64 { result } else { try_cast(result, of) })
+        } else {
+            refused(format!("- of {of} is not offered: arithmetic is over numbers"))
+        }
+    }
+
+    fn case(&self, case: &Case) -> Result<Expr, QueryError> {
+        let when_then = case.when_then_expr.iter().map(|(when, then)| Ok((self.boxed(when)?, self.boxed(then)?)));
+        Ok(Expr::Case(Case {
+            expr: case.expr.as_deref().map(|inner| self.boxed(inner)).transpose()?,
+            when_then_expr: when_then.collect::<Result<_, QueryError>>()?,
+            else_expr: case.else_expr.as_deref().map(|inner| self.boxed(inner)).transpose()?,
+        }))
+    }
+
+    fn cast(&self, inner: &Expr, to: &DataType) -> Result<Expr, QueryError> {
+        let offered = matches!(
+            to,
+            DataType::Boolean
+                | DataType::Int8
+                | DataType::Int16
+                | DataType::Int32
+                | DataType::Int64
+                | DataType::UInt8
+                | DataType::UInt16
+                | DataType::UInt32
+                | DataType::UInt64
+                | DataType::Float32
+                | DataType::Float64
+                | DataType::Utf8
+                | DataType::LargeUtf8
+                | DataType::Utf8View
+                | DataType::Date32
+                | DataType::Timestamp(_, None)
+                | DataType::Null
+        );
+        if !offered {
+            return refused(format!(
+                "a cast to {to} is not offered: INTEGER, DOUBLE, TEXT, BOOLEAN, DATE and TIMESTAMP are"
+            ));
+        }
+        Ok(try_cast(self.expression(inner)?, to.clone()))
+    }
+
+    fn in_list(&self, list: &InList) -> Result<Expr, QueryError> {
+        if list.list.len() > LONGEST_LIST {
+            return refused(format!("an IN list of {} values: at most {LONGEST_LIST} are offered", list.list.len()));
+        }
+        let values = list.list.iter().map(|value| self.expression(value)).collect::<Result<_, _>>()?;
+        Ok(Expr::InList(InList { expr: self.boxed(&list.expr)?, list: values, negated: list.negated }))
+    }
+
+    fn function(&self, call: &ScalarFunction) -> Result<Expr, QueryError> {
+        let name = call.func.name();
+        let Some(rule) = rule(name) else {
+            return refused(format!("the function {name} is not offered: {}", advice(name)));
+        };
+        let mut arguments =
+            call.args.iter().map(|argument| self.expression(argument)).collect::<Result<Vec<_>, _>>()?;
+        let again = |arguments| Expr::ScalarFunction(ScalarFunction { func: call.func.clone(), args: arguments });
+        match rule {
+            Rule::Total { literals } => {
+                for &place in literals {
+                    if call.args.get(place).is_some_and(|argument| constant(argument).is_none()) {
+                        let which = place + 1;
+                        return refused(format!("argument {which} of {name} must be written as a literal"));
+                    }
+                }
+                Ok(again(arguments))
+            }
+            Rule::OverFloats => {
+                let of = self.of_type(&Expr::ScalarFunction(call.clone()))?;
+                for argument in &mut arguments {
+                    *argument = self.as_type(argument.clone(), &DataType::Float64)?;
+                }
+                let result = again(arguments);
+                Ok(if of == DataType::Float64 { result } else { try_cast(result, of) })
+            }
+            Rule::Calendar { date } => {
+                let Some(argument) = call.args.get(date) else {
+                    return refused(format!("{name} takes a part and a date"));
+                };
+                if call.args.first().and_then(constant).is_none() {
+                    return refused(format!("argument 1 of {name} must be written as a literal, such as 'month'"));
+                }
+                let (first, last) = calendar(&self.of_type(argument)?, name)?;
+                let value = arguments[date].clone();
+                let covered = value.clone().gt_eq(lit(first)).and(value.lt_eq(lit(last)));
+                when(covered, again(arguments)).end().map_err(|error| QueryError::Refused(error.strip_backtrace()))
+            }
+            Rule::Absolute => {
+                let of = self.of_type(&call.args[0])?;
+                if of.is_floating() {
+                    return Ok(again(arguments));
+                }
+                let value = arguments[0].clone();
+                let wide = self.as_type(value, &DataType::Int64)?;
+                let result = when(wide.clone().lt(lit(0_i64)), checked(lit(0_i64), Operator::Minus, wide.clone()))
+                    .otherwise(wide)
+                    .map_err(|error| QueryError::Refused(error.strip_backtrace()))?;
+                Ok(if of == DataType::Int64 { result } else { try_cast(result, of) })
+            }
+            Rule::Joins => {
+                self.short_pieces(&call.args, name)?;
+                Ok(again(arguments))
+            }
+        }
+    }
+
+    /// Texts are cut to a public length where they are read; joined texts must stay within a small multiple of it.
+    fn short_pieces(&self, pieces: &[Expr], name: &str) -> Result<(), QueryError> {
+        let columns: usize = pieces.iter().map(|piece| piece.column_refs_counts().values().sum::<usize>()).sum();
+        if columns > 16 || pieces.len() > 64 {
+            return refused(format!("{name} joins too many texts: at most 16 columns and 64 pieces"));
+        }
+        Ok(())
+    }
+}
+
+/// The value of an expression that is a literal, perhaps cast or negated by the parser.
+pub(crate) fn constant(expression: &Expr) -> Option<ScalarValue> {
+    match expression {
+        Expr::Literal(value, _) => Some(value.clone()),
+        Expr::Alias(alias) => constant(&alias.expr),
+        Expr::Cast(cast) => constant(&cast.expr)?.cast_to(cast.field.data_type()).ok(),
+        Expr::TryCast(cast) => constant(&cast.expr)?.cast_to(cast.field.data_type()).ok(),
+        Expr::Negative(inner) => constant(inner)?.arithmetic_negate().ok(),
+        _ => None,
+    }
+}
+
+fn literal_pattern(pattern: &Expr, what: &str) -> Result<(), QueryError> {
+    match constant(pattern) {
+        Some(_) => Ok(()),
+        None => refused(format!("the pattern of {what} must be written as a literal")),
+    }
+}
+
+/// The first and the last moment for which calendar functions have an answer, in the type of the argument.
+fn calendar(of: &DataType, name: &str) -> Result<(ScalarValue, ScalarValue), QueryError> {
+    let (first, last) = DAYS;
+    match of {
+        DataType::Date32 => Ok((ScalarValue::Date32(Some(first)), ScalarValue::Date32(Some(last)))),
+        DataType::Timestamp(unit, None) => {
+            let second: i64 = match unit {
+                TimeUnit::Second => 1,
+                TimeUnit::Millisecond => 1_000,
+                TimeUnit::Microsecond => 1_000_000,
+                TimeUnit::Nanosecond => 1_000_000_000,
+            };
+            let of_day = |day: i32| Some(i64::from(day).saturating_mul(86_400).saturating_mul(second));
+            let value = |moment| match unit {
+                TimeUnit::Second => ScalarValue::TimestampSecond(moment, None),
+                TimeUnit::Millisecond => ScalarValue::TimestampMillisecond(moment, None),
+                TimeUnit::Microsecond => ScalarValue::TimestampMicrosecond(moment, None),
+                TimeUnit::Nanosecond => ScalarValue::TimestampNanosecond(moment, None),
+            };
+            Ok((value(of_day(first)), value(of_day(last))))
+        }
+        other => refused(format!("{name} of {other} is not offered: it takes a date or a timestamp")),
+    }
+}

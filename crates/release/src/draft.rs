@@ -1,0 +1,254 @@
+//! The ways to share a budget over a release, and the best of them.
+
+use crate::added_noise::AddedNoise;
+use crate::error::ReleaseError;
+use crate::quantiles::levels;
+use crate::reason::reason;
+use crate::selection::{OptimalSelection, Selection, Threshold};
+use crate::split::{
+    Number, Rounds, gaussian_delta, gaussian_noises, pure_noises, round_loss, share, weighted_square_error,
+};
+use crate::{Design, Groups, NoiseFamily, Statistic, UnitInfluence};
+use reticent_numerics::rounding::{div_down, sub_down};
+use reticent_numerics::{Bounds, Enclosure};
+
+/// One way to do it.
+///
+/// # Shares
+/// `epsilon` is shared in equal parts: one for each number, one for each round of quantiles, and one for the selection of groups unless a number of the release serves for that. Of `delta`, half is for the selection, and the rest for the noise; what the noise
+/// does not need goes to the selection.
+#[derive(Clone, Debug)]
+pub(crate) struct Draft {
+    /// In the order of the statistics that some unit can move.
+    pub(crate) noises: Vec<AddedNoise>,
+    pub(crate) hidden: Option<AddedNoise>,
+    /// The loss of one round of quantiles in one group.
+    pub(crate) round_epsilon: f64,
+    pub(crate) selection: Option<Selection>,
+    /// What numbers and quantiles use of `delta`.
+    pub(crate) delta_of_noise: f64,
+    pub(crate) reason: String,
+    /// What is to be small.
+    error: f64,
+}
+
+/// What a draft is made for.
+pub(crate) struct Task<'a> {
+    design: &'a Design,
+    pub(crate) numbers: Vec<Number>,
+    /// The statistic that counts units, as its place among the statistics and among the numbers.
+    counting: Option<(usize, usize)>,
+    /// How many rounds of quantiles there are in a group, for points and for shares of points.
+    rounds: u32,
+    share_rounds: u32,
+    /// How many quantiles there are.
+    pub(crate) quantiles: usize,
+    pub(crate) groups: u32,
+}
+
+/// Which noise is added to numbers.
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Family {
+    Pure,
+    Gaussian,
+}
+
+/// What numbers and quantiles may use.
+#[derive(Clone, Copy, Debug, PartialEq)]
+struct Allowance {
+    epsilon: f64,
+    delta: Option<f64>,
+}
+
+impl Draft {
+    /// The draft of least error; for groups that are found, of the least product of that error with the number of units at which a group is shown with probability 1/2.
+    pub(crate) fn best(design: &Design, weights: &[f64], noise: NoiseFamily) -> Result<Draft, ReleaseError> {
+        let task = Task::new(design, weights)?;
+        let families: &[Family] = match (noise, design.delta) {
+            (NoiseFamily::LeastError, Some(_)) if !task.numbers.is_empty() => &[Family::Pure, Family::Gaussian],
+            (NoiseFamily::Gaussian, Some(_)) => &[Family::Gaussian],
+            _ => &[Family::Pure],
+        };
+        let mut drafts = Vec::new();
+        for &family in families {
+            match design.groups {
+                Groups::Public(_) => drafts.push(task.public(family)),
+                Groups::Found => {
+                    drafts.push(task.selected_by_coin(family));
+                    drafts.push(task.selected_by_number(family));
+                }
+            }
+        }
+        if design.groups == Groups::Found && task.numbers.is_empty() && families == [Family::Pure] {
+            drafts.push(task.selected_by_number(Family::Gaussian));
+        }
+        let mut refusal = None;
+        let mut best: Option<(Draft, f64)> = None;
+        let mut runner_up = f64::INFINITY;
+        for draft in drafts {
+            match draft {
+                Ok(draft) => {
+                    let half = draft.selection.as_ref().map_or(1, Selection::shown_at_half) as f64;
+                    let merit = draft.error * half;
+                    match &best {
+                        Some((_, least)) if merit >= *least => runner_up = runner_up.min(merit),
+                        _ => {
+                            runner_up = best.as_ref().map_or(runner_up, |(_, second)| *second);
+                            best = Some((draft, merit));
+                        }
+                    }
+                }
+                Err(error) => refusal = refusal.or(Some(error)),
+            }
+        }
+        // Of several refusals the first: it is of the simplest way.
+        let nothing = || ReleaseError::Refused("there is no way to release this".into());
+        let (mut best, merit) = best.ok_or_else(|| refusal.unwrap_or_else(nothing))?;
+        best.reason = reason(&task, &best, runner_up / merit);
+        Ok(best)
+    }
+}
+
+impl<'a> Task<'a> {
+    fn new(design: &'a Design, weights: &[f64]) -> Result<Self, ReleaseError> {
+        let (mut numbers, mut counting) = (Vec::new(), None);
+        let (mut rounds, mut share_rounds, mut quantiles) = (0u32, 0u32, 0);
+        for (index, (statistic, &weight)) in design.statistics.iter().zip(weights).enumerate() {
+            if let Statistic::Quantiles { points, .. } = statistic {
+                let levels = levels(points);
+                rounds = rounds.saturating_add(levels);
+                share_rounds = share_rounds.saturating_add(levels.saturating_sub(1));
+                quantiles += points.len();
+                continue;
+            }
+            let influence = design.influence(statistic)?;
+            if influence.per_group == 0 {
+                continue;
+            }
+            // Counts of which a lone unit can make no more than 1.
+            if matches!(statistic, Statistic::Units | Statistic::Count { max_rows: 1 }) {
+                let better = matches!(statistic, Statistic::Units);
+                counting = counting.filter(|_| !better).or(Some((index, numbers.len())));
+            }
+            numbers.push(Number { influence, weight });
+        }
+        Ok(Task { design, numbers, counting, rounds, share_rounds, quantiles, groups: design.groups_moved() })
+    }
+
+    fn delta(&self) -> Result<f64, ReleaseError> {
+        self.design.delta.ok_or_else(|| ReleaseError::Refused("this needs a delta".into()))
+    }
+
+    fn public(&self, family: Family) -> Result<Draft, ReleaseError> {
+        self.noise(family, Allowance { epsilon: self.design.epsilon, delta: self.design.delta }, None)
+    }
+
+    /// Each group by a coin of its own, with one part of `epsilon`.
+    fn selected_by_coin(&self, family: Family) -> Result<Draft, ReleaseError> {
+        let (epsilon, delta) = (self.design.epsilon, self.delta()?);
+        let others = self.numbers.len() as f64 + f64::from(self.rounds);
+        let selecting = share(epsilon, 1.0, others + 1.0);
+        let allowance = Allowance { epsilon: share(epsilon, others, others + 1.0), delta: Some(delta / 2.0) };
+        let draft = self.noise(family, allowance, None)?;
+        let left = sub_down(delta, draft.delta_of_noise);
+        let groups = f64::from(self.groups);
+        let rule = OptimalSelection::new(div_down(selecting, groups), div_down(left, groups))?;
+        Ok(Draft { selection: Some(Selection::Optimal { rule, groups: self.groups }), ..draft })
+    }
+
+    /// By a noisy number of units: one of the release, or one that is not shown.
+    fn selected_by_number(&self, family: Family) -> Result<Draft, ReleaseError> {
+        let delta = self.delta()?;
+        let hidden = match (self.counting, family) {
+            (Some(_), _) => None,
+            (None, Family::Gaussian) => {
+                Some(Number { influence: UnitInfluence { per_group: 1, groups: self.groups }, weight: 1.0 })
+            }
+            (None, Family::Pure) => {
+                return Err(ReleaseError::Refused("coins select groups better than hidden Laplace noise".into()));
+            }
+        };
+        let allowance = Allowance { epsilon: self.design.epsilon, delta: Some(delta / 2.0) };
+        let draft = self.noise(family, allowance, hidden)?;
+        let place = self.counting.map(|(_, place)| place);
+        let compared = place.and_then(|place| draft.noises.get(place)).or(draft.hidden.as_ref());
+        let statistic = self.counting.map(|(index, _)| index);
+        let left = sub_down(delta, draft.delta_of_noise);
+        let threshold = compared.and_then(|noise| Threshold::least(noise, statistic, self.groups, left));
+        let threshold = threshold.ok_or_else(|| ReleaseError::Refused("no threshold hides lone units".into()))?;
+        self.check_threshold(family, &draft, &threshold)?;
+        Ok(Draft { selection: Some(Selection::Threshold(threshold)), ..draft })
+    }
+
+    /// The second direction of the guarantee of [`Threshold`].
+    fn check_threshold(&self, family: Family, draft: &Draft, threshold: &Threshold) -> Result<(), ReleaseError> {
+        let refuse = || ReleaseError::Refused("lone units would be shown too often for this epsilon".into());
+        let epsilon = self.epsilon_of_numbers(draft.hidden.is_some());
+        let holds = match family {
+            Family::Pure => {
+                // A little less than the noise loses a group, which makes the condition stricter.
+                let loss = Bounds::exact(epsilon * (1.0 - 1e-9)) / Bounds::exact(f64::from(self.groups));
+                threshold.lone <= (-(-loss).exp_m1()).lower()
+            }
+            Family::Gaussian => {
+                let noises: Vec<AddedNoise> = draft.noises.iter().chain(&draft.hidden).cloned().collect();
+                let kept = (Bounds::ONE - Bounds::exact(threshold.delta)).ln() + Bounds::exact(epsilon);
+                let at_most = self.gaussian_share(draft) + threshold.delta * (1.0 - 1e-9);
+                kept.lower() >= 0.0 && gaussian_delta(&noises, kept.lower())? <= at_most
+            }
+        };
+        if holds { Ok(()) } else { Err(refuse()) }
+    }
+
+    /// What the Gaussians of a draft use of `delta`, rounded down a little.
+    fn gaussian_share(&self, draft: &Draft) -> f64 {
+        let of_numbers = if self.rounds > 0 { 0.5 } else { 1.0 };
+        draft.delta_of_noise * of_numbers * (1.0 - 1e-9)
+    }
+
+    /// The part of `epsilon` that numbers have where no coin selects groups.
+    fn epsilon_of_numbers(&self, hidden: bool) -> f64 {
+        let numbers = self.numbers.len() as f64 + f64::from(u8::from(hidden));
+        share(self.design.epsilon, numbers, numbers + f64::from(self.rounds))
+    }
+
+    /// Noise for all numbers, the hidden one too, and losses for all quantiles.
+    fn noise(&self, family: Family, allowance: Allowance, hidden: Option<Number>) -> Result<Draft, ReleaseError> {
+        let numbers: Vec<Number> = self.numbers.iter().copied().chain(hidden).collect();
+        let (counted, rounds) = (numbers.len() as f64, f64::from(self.rounds));
+        let all = counted + rounds;
+        // Where Gaussians and quantiles both want some of delta, each gets half.
+        let part = |delta: f64, other: bool| if other { delta / 2.0 } else { delta };
+        let gaussian = family == Family::Gaussian && !numbers.is_empty();
+        let (mut delta_of_noise, mut noises) = (0.0, Vec::new());
+        if !numbers.is_empty() {
+            let epsilon = share(allowance.epsilon, counted, all);
+            noises = match (family, allowance.delta) {
+                (Family::Gaussian, Some(delta)) => {
+                    let delta = part(delta, self.rounds > 0);
+                    delta_of_noise = delta;
+                    gaussian_noises(&numbers, epsilon, delta)?
+                }
+                _ => pure_noises(&numbers, epsilon)?,
+            };
+        }
+        let mut round_epsilon = 0.0;
+        if self.rounds > 0 {
+            let times = |rounds: u32| u64::from(self.groups).saturating_mul(u64::from(rounds));
+            let drawn = Rounds { points: times(self.rounds), shares: times(self.share_rounds) };
+            let delta = allowance.delta.map(|delta| part(delta, gaussian));
+            let (loss, used) = round_loss(drawn, share(allowance.epsilon, rounds, all), delta)?;
+            round_epsilon = loss;
+            // Both halves of the same number: their sum is exact.
+            delta_of_noise += used;
+        }
+        let square = weighted_square_error(self.numbers.iter().zip(&noises));
+        let weight: f64 = self.numbers.iter().map(|number| number.weight).sum();
+        let numbers_error = if weight > 0.0 { (square / weight).sqrt().ln() * self.numbers.len() as f64 } else { 0.0 };
+        let rounds_error = if rounds > 0.0 { -round_epsilon.ln() * rounds } else { 0.0 };
+        let shown = self.numbers.len() as f64 + rounds;
+        let error = if shown > 0.0 { ((numbers_error + rounds_error) / shown).exp() } else { 1.0 };
+        let hidden = hidden.and_then(|_| noises.pop());
+        Ok(Draft { noises, hidden, round_epsilon, selection: None, delta_of_noise, reason: String::new(), error })
+    }
+}

@@ -1,0 +1,123 @@
+//! Groups whose noisy number of units is large enough.
+
+use crate::added_noise::AddedNoise;
+use reticent_numerics::rounding::mul_up;
+
+/// Shows a group if its noisy number of units is at least `least`.
+///
+/// # Guarantee
+/// Add a unit. Of the at most `k` groups that it touches, `j` are new: no one else is in them. Let `q_j` be the probability that one of these is shown; each is shown with `q = P[1 + N >= least]`, so that
+/// `q_j <= j q`. On all other groups both data sets go through the same noise, at a distance of `k - j` groups, and then through the same post-processing. Write `P'` for that part of the larger data set, `P` for the smaller.
+///
+/// - An output with a new group has probability at most `q_j`; one without has at most `P'`. So what the noise keeps with `(eps, d)` is kept with `(eps, d + q_k)`.
+/// - In the other direction an output without new groups has probability `(1 - q_j) P'`, which must not be too small beside `P`. For pure noise `P <= e^(eps (k-j)/k) P'`, and this is at most `e^eps (1 - q_j) P'` if
+///   `q <= 1 - e^(-eps/k)`, because `1 - q_j = (1 - q)^j`. For Gaussian noise of profile `d(eps)`, `P - e^eps (1 - q_j) P'` is at most `d(eps + ln(1 - q_k))`, which must not be above `d(eps) + q_k`.
+///
+/// Both conditions hold for every budget that anyone would use, and both are checked.
+///
+/// As an event: outside an exception of probability `q_k`, what is seen is what the noise alone lets see (Bun and Steinke 2016, "approximate zCDP").
+///
+/// # References
+/// Korolova, Kenthapadi, Mishra, Ntoulas, *Releasing search queries and clicks privately*, 2009; Wilkins, Kifer, Zhang, Karrer, *Exact privacy analysis of the Gaussian sparse histogram mechanism*, 2024.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct Threshold {
+    /// The statistic that is compared: one of the release, or `None` for a number of units that is not shown.
+    pub(crate) statistic: Option<usize>,
+    pub(crate) least: i64,
+    /// `k q`, rounded up.
+    pub(crate) delta: f64,
+    /// `q`, rounded up.
+    pub(crate) lone: f64,
+}
+
+impl Threshold {
+    /// The least threshold with `k P[1 + N >= least] <= delta`; `None` where no threshold below `2^61` has that.
+    pub(crate) fn least(noise: &AddedNoise, statistic: Option<usize>, groups: u32, delta: f64) -> Option<Self> {
+        let all = |least: i64| mul_up(f64::from(groups), noise.tail(least - 1));
+        let (mut low, mut high) = (1i64, 2);
+        while all(high) > delta {
+            low = high;
+            high = high.checked_mul(2).filter(|&high| high <= 1 << 61)?;
+        }
+        while high - low > 1 {
+            let middle = low + (high - low) / 2;
+            if all(middle) <= delta { high = middle } else { low = middle }
+        }
+        Some(Threshold { statistic, least: high, delta: all(high), lone: noise.tail(high - 1) })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::rounded_gaussian::RoundedGaussian;
+
+    #[test]
+    fn the_threshold_is_the_least_that_keeps_lone_units_hidden() {
+        let gaussian = AddedNoise::Gaussian(RoundedGaussian::new(5.0, 1.0).expect("valid"));
+        let laplace = AddedNoise::pure(1, 3, 1.0).expect("valid");
+        for (noise, groups) in [(gaussian, 7), (laplace, 3)] {
+            let threshold = Threshold::least(&noise, None, groups, 1e-6).expect("exists");
+            assert!(threshold.delta <= 1e-6);
+            assert!(f64::from(groups) * noise.tail(threshold.least - 2) > 1e-6, "one less would do");
+        }
+    }
+
+    #[test]
+    fn golden_thresholds() {
+        // 1.5 + 5 * 4.8916 (the normal's upper 5e-7 point) = 25.96.
+        let gaussian = AddedNoise::Gaussian(RoundedGaussian::new(5.0, 1.0).expect("valid"));
+        assert_eq!(Threshold::least(&gaussian, None, 1, 5e-7).map(|t| t.least), Some(26));
+        // e^-(t-1) / (1 + e^-1) <= 1e-5 from t - 1 = 11.2 on.
+        let laplace = AddedNoise::pure(1, 1, 1.0).expect("valid");
+        assert_eq!(Threshold::least(&laplace, Some(0), 1, 1e-5).map(|t| t.least), Some(13));
+        assert_eq!(Threshold::least(&laplace, Some(0), 1, 0.0), None);
+    }
+
+    /// What one group shows when its exact number is `units` (0: it is not there): hidden, or a number from the threshold on, the last standing for all beyond.
+    fn shown(noise: &AddedNoise, threshold: i64, units: i64) -> Vec<f64> {
+        if units == 0 {
+            return std::iter::once(1.0).chain([0.0; 60]).collect();
+        }
+        let above = |t: i64| if t > 0 { noise.tail(t) } else { 1.0 - noise.tail(1 - t) };
+        let numbers: Vec<f64> = (0..60)
+            .map(|i| above(threshold - units + i) - if i < 59 { above(threshold - units + i + 1) } else { 0.0 })
+            .collect();
+        std::iter::once(1.0 - numbers.iter().sum::<f64>()).chain(numbers).collect()
+    }
+
+    /// `sum max(0, P - e^epsilon Q)` over the outputs of two independent groups.
+    fn hockey_stick(p: [&[f64]; 2], q: [&[f64]; 2], epsilon: f64) -> f64 {
+        let mut sum = 0.0;
+        for (p0, q0) in p[0].iter().zip(q[0]) {
+            for (p1, q1) in p[1].iter().zip(q[1]) {
+                sum += (p0 * p1 - epsilon.exp() * q0 * q1).max(0.0);
+            }
+        }
+        sum
+    }
+
+    /// Both directions, for units that are alone in none, one or two of the two groups that they touch, against the claim; and the claim is not idle.
+    #[test]
+    fn neighbours_are_as_close_as_was_said() {
+        let epsilon = 1.0;
+        let laplace = AddedNoise::pure(1, 2, epsilon).expect("valid");
+        let sigma = 5.0;
+        let gaussian = AddedNoise::Gaussian(RoundedGaussian::new(sigma, 2f64.sqrt()).expect("valid"));
+        let of_gaussian = crate::split::gaussian_delta(std::slice::from_ref(&gaussian), epsilon).expect("valid");
+        for (noise, of_noise) in [(laplace, 0.0), (gaussian, of_gaussian)] {
+            for delta in [0.2, 1e-3, 1e-6] {
+                let threshold = Threshold::least(&noise, None, 2, delta).expect("exists");
+                let mut worst = 0.0f64;
+                for (first, second) in [(0, 0), (0, 1), (0, 9), (1, 1), (3, 12), (9, 9), (12, 15)] {
+                    let with = [shown(&noise, threshold.least, first + 1), shown(&noise, threshold.least, second + 1)];
+                    let without = [shown(&noise, threshold.least, first), shown(&noise, threshold.least, second)];
+                    let (with, without) = ([&with[0][..], &with[1]], [&without[0][..], &without[1]]);
+                    worst = worst.max(hockey_stick(with, without, epsilon)).max(hockey_stick(without, with, epsilon));
+                }
+                assert!(worst <= of_noise + threshold.delta + 1e-12, "{noise:?} {delta}: {worst:e}");
+                assert!(worst > 0.7 * threshold.delta, "{noise:?} {delta}: {worst:e} is far below the claim");
+            }
+        }
+    }
+}

@@ -1,0 +1,159 @@
+//! What comes out: noise of the scale that was charged, groups shown as often as was said, half-widths that cover.
+#![allow(clippy::unwrap_used, clippy::panic)]
+
+use reticent_noise::randomness::SeededRandom;
+use reticent_release::{
+    Contribution, Design, Exact, Grid, Groups, Noisy, Plan, Reach, Released, Statistic, Totals, plan,
+};
+
+fn design(statistics: Vec<Statistic>, groups: Groups, max_groups: u32, epsilon: f64, delta: Option<f64>) -> Design {
+    Design { statistics, groups, reach: Reach { max_groups }, epsilon, delta }
+}
+
+fn steps(released: &Released, statistic: usize) -> &[i128] {
+    match &released.statistics[statistic] {
+        Noisy::Numbers { steps, .. } => steps,
+        Noisy::Quantiles(_) => panic!("numbers were asked for"),
+    }
+}
+
+/// One release of many groups with the same total is as many draws.
+#[test]
+fn noise_and_half_widths_are_those_of_the_plan() {
+    let groups = 60_000usize;
+    let grid = Grid::around_midpoint(0.0, 100.0, false).unwrap();
+    let statistics = vec![
+        Statistic::Count { max_rows: 3 },
+        Statistic::Sum { grid, contribution: Contribution::Rows(3) },
+        Statistic::Units,
+    ];
+    for (seed, (max_groups, epsilon, delta)) in
+        [(1, 2.0, None), (1, 1.0, Some(1e-6)), (4, 1.0, None), (30, 1.0, Some(1e-5))].into_iter().enumerate()
+    {
+        let plan =
+            plan(&design(statistics.clone(), Groups::Public(groups as u64), max_groups, epsilon, delta)).unwrap();
+        let totals = [1000i128, -(1i128 << 80), 7];
+        let exact = Exact { units: vec![], totals: totals.map(|total| Totals::Integers(vec![total; groups])).to_vec() };
+        let released = plan.release(&exact, &mut SeededRandom::new(seed as u64)).unwrap();
+        assert_eq!(released.kept.len(), groups);
+        for (statistic, total) in totals.into_iter().enumerate() {
+            let step = if statistic == 1 { grid.step } else { 1.0 };
+            let errors: Vec<f64> =
+                steps(&released, statistic).iter().map(|&noisy| (noisy - total) as f64 * step).collect();
+            let (n, claimed) = (groups as f64, plan.standard_deviation(statistic).unwrap());
+            let square = errors.iter().map(|error| error * error).sum::<f64>() / n;
+            let fourth = errors.iter().map(|error| error.powi(4)).sum::<f64>() / n;
+            let deviation = ((fourth - square * square) / n).sqrt();
+            let what = format!("{}: {:?}", plan.reason(), plan.mechanism(statistic));
+            // Six standard deviations of the mean square and of the mean, 12 cases each: below 1e-6 in all.
+            assert!((square - claimed * claimed).abs() < 6.0 * deviation, "{what}: {square} {claimed}");
+            assert!(
+                (square - (1.04 * claimed).powi(2)).abs() > 6.0 * deviation,
+                "{what}: a scale 4% off is not noticed"
+            );
+            assert!((errors.iter().sum::<f64>() / n).abs() < 6.0 * claimed / n.sqrt(), "{what}: biased");
+            let within = |t: f64| errors.iter().filter(|error| error.abs() <= t).count() as f64 / n;
+            let width = plan.half_width(statistic).unwrap();
+            // Six deviations of a share of 0.95 are 0.0054.
+            assert!(
+                within(width) > 0.95 - 0.0054 && within(0.93 * width - step) < 0.95 + 0.0054,
+                "{what}: {}",
+                within(width)
+            );
+        }
+    }
+}
+
+/// Groups of one, few and many units, many times over.
+#[test]
+fn groups_are_shown_as_often_as_was_said() {
+    let cases = [
+        (vec![], 1, "optimal"),
+        (vec![Statistic::Count { max_rows: 5 }], 1, "optimal"),
+        (vec![Statistic::Units], 1, "threshold"),
+        (vec![Statistic::Count { max_rows: 5 }], 60, "threshold"),
+        (vec![Statistic::Units, Statistic::Count { max_rows: 2 }], 60, "threshold"),
+    ];
+    for (seed, (statistics, max_groups, rule)) in cases.into_iter().enumerate() {
+        let plan = plan(&design(statistics, Groups::Found, max_groups, 1.0, Some(1e-2))).unwrap();
+        let summary = plan.selection().unwrap();
+        assert_eq!(summary.rule, rule, "{}", plan.reason());
+        let (half, tries) = (summary.shown_at_half, 30_000usize);
+        let share = |units: u64, seed: u64| {
+            let exact = totals_of_units(&plan, vec![units; tries]);
+            plan.release(&exact, &mut SeededRandom::new(seed)).unwrap().kept.len() as f64 / tries as f64
+        };
+        let seed = 10 * seed as u64;
+        // Six deviations of one half: 0.0173.
+        assert!(share(half, seed) > 0.5 - 0.0173 && share(half - 1, seed + 1) < 0.5 + 0.0173, "{}", plan.reason());
+        let lone = summary.delta / f64::from(max_groups);
+        assert!(
+            share(1, seed + 2) <= lone + 6.0 * (lone / tries as f64).sqrt() + 1e-4,
+            "a lone unit is shown too often"
+        );
+        assert_eq!(share(0, seed + 3), 0.0);
+        assert!(share(20 * half, seed + 4) == 1.0);
+    }
+}
+
+fn totals_of_units(plan: &Plan, units: Vec<u64>) -> Exact {
+    let numbers = || Totals::Integers(units.iter().map(|&n| i128::from(n)).collect());
+    let totals = plan.design().statistics.iter().map(|_| numbers()).collect();
+    Exact { units, totals }
+}
+
+/// The noisy count that selects a group is the one that is shown: no group is shown with less.
+#[test]
+fn a_count_that_selects_is_shown_as_it_is() {
+    let plan = plan(&design(vec![Statistic::Units], Groups::Found, 1, 1.0, Some(1e-4))).unwrap();
+    let exact = totals_of_units(&plan, (0..3000).map(|n| n % 40).collect());
+    let released = plan.release(&exact, &mut SeededRandom::new(5)).unwrap();
+    let least = plan.selection().unwrap().shown_at_half;
+    assert!(!released.kept.is_empty() && released.kept.windows(2).all(|pair| pair[0] < pair[1]));
+    assert!(steps(&released, 0).iter().all(|&count| count >= i128::from(least)));
+    assert_eq!(plan.selection().unwrap().epsilon, 0.0);
+    assert!((plan.scale(0).unwrap() - 1.0).abs() < 1e-12, "all of epsilon is for the count");
+}
+
+#[test]
+fn quantiles_are_on_the_grid_in_order_and_near() {
+    let grid = Grid::for_values(0.0, 1000.0, true).unwrap();
+    let points = vec![0.9, 0.1, 0.5, 0.25, 0.75];
+    let statistics = vec![Statistic::Quantiles { grid, max_rows: 1, points: points.clone() }];
+    let plan = plan(&design(statistics, Groups::Public(200), 1, 1.0, None)).unwrap();
+    let values: Vec<(i64, u64)> = (0..1000).map(|k| (k, 5)).collect();
+    let exact = Exact { units: vec![], totals: vec![Totals::Values(vec![values; 200])] };
+    let released = plan.release(&exact, &mut SeededRandom::new(6)).unwrap();
+    let mut order: Vec<usize> = (0..5).collect();
+    order.sort_by(|&a, &b| points[a].total_cmp(&points[b]));
+    let errors = plan.rank_errors(0).unwrap();
+    let mut far = 0;
+    for group in 0..200 {
+        let found = released.statistics[0].quantiles(group).unwrap();
+        assert!(found.iter().all(|value| value.fract() == 0.0 && (0.0..=1000.0).contains(value)));
+        assert!(order.windows(2).all(|pair| found[pair[0]] <= found[pair[1]]), "{found:?}");
+        far += (0..5).filter(|&i| (found[i] * 5.0 - points[i] * 5000.0).abs() > errors[i] + 5.0).count();
+    }
+    // At most 5% of 1000, and six deviations.
+    assert!(far <= 50 + 41, "{far}");
+}
+
+/// Choice of noise at the places where it changes.
+#[test]
+fn the_noise_is_the_best_for_the_reach() {
+    let of = |statistics: Vec<Statistic>, max_groups, delta| {
+        let plan = plan(&design(statistics, Groups::Public(1000), max_groups, 1.0, delta)).unwrap();
+        (plan.mechanism(0).unwrap(), plan.standard_deviation(0).unwrap(), plan.reason().to_string())
+    };
+    assert_eq!(of(vec![Statistic::Units], 1, None).0, "discrete-laplace");
+    assert_eq!(of(vec![Statistic::Units], 1, Some(1e-6)).0, "discrete-laplace");
+    assert_eq!(of(vec![Statistic::Count { max_rows: 10 }], 1, Some(1e-6)).0, "staircase");
+    // sqrt 2 k against sqrt k 4.22: from k = 9 on.
+    let (few, many) = (of(vec![Statistic::Units], 8, Some(1e-6)), of(vec![Statistic::Units], 9, Some(1e-6)));
+    assert_eq!((few.0, many.0), ("discrete-laplace", "gaussian"), "{} {}", few.2, many.2);
+    assert!(many.2.starts_with("Gaussian noise, calibrated for the Euclidean length"), "{}", many.2);
+    // 4.2247 sqrt 9, with a twelfth for the rounding.
+    assert!((many.1 - (4.2246794f64.powi(2) * 9.0 + 1.0 / 12.0).sqrt()).abs() < 1e-5, "{}", many.1);
+    // The error of OpenDP's Laplace histogram at the same budget is sqrt 2 times 9.
+    assert!(many.1 < 2f64.sqrt() * 9.0);
+}

@@ -1,0 +1,253 @@
+//! The protocol: check, reserve, compute, store, reply.
+
+use crate::error::SessionError;
+use crate::limits::{conversion_delta, limits};
+use crate::record::{Cost, Record, Remaining, SelectionRecord, StatisticRecord, cells, releases, statistics};
+use reticent_events::Event;
+use reticent_ledger::{Admission, Digest, Ledger, LedgerError, Request, Statement};
+use reticent_noise::randomness::SecureRandom;
+use reticent_policy::{Accounting, Policy};
+use reticent_query::{Answer, Options, Prepared, prepare};
+use std::path::Path;
+use std::time::Duration;
+
+/// How long to wait for the same query that another process has paid for.
+const PATIENCE: Duration = Duration::from_secs(30);
+
+/// What is asked.
+#[derive(Clone, Debug)]
+pub struct Ask<'a> {
+    /// The query.
+    pub sql: &'a str,
+    /// What it may cost, where it does not say so itself.
+    pub options: Options,
+    /// Whether to pay for a new answer although there is one.
+    pub fresh: bool,
+}
+
+/// A query that was read, planned and priced, before anything private was opened.
+#[derive(Debug)]
+pub struct Question {
+    /// The query.
+    pub prepared: Prepared,
+    /// How each statistic is released.
+    pub statistics: Vec<StatisticRecord>,
+    /// What the same fingerprint gets is the same answer.
+    pub fingerprint: Digest,
+    /// What it costs in the currency of the ledger.
+    request: Request,
+}
+
+/// An answer that is paid for and stored.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Reply {
+    /// The answer.
+    pub record: Record,
+    /// The bytes that are stored: the same each time.
+    pub bytes: Vec<u8>,
+    /// Whether it was stored before, and cost nothing now.
+    pub stored: bool,
+}
+
+/// A policy that is open for questions.
+#[derive(Debug)]
+pub struct Session {
+    policy: Policy,
+}
+
+impl Session {
+    /// Loads a policy.
+    ///
+    /// # Errors
+    /// If it cannot be read, or is not one.
+    pub fn load(path: &Path) -> Result<Self, SessionError> {
+        Ok(Session { policy: Policy::load(path)? })
+    }
+
+    /// The policy.
+    pub fn policy(&self) -> &Policy {
+        &self.policy
+    }
+
+    /// Reads, plans and prices a query. Only public tables are opened.
+    ///
+    /// # Errors
+    /// If it cannot be answered under the policy.
+    pub async fn question(&self, ask: &Ask<'_>) -> Result<Question, SessionError> {
+        let prepared = prepare(&self.policy, ask.sql, ask.options).await?;
+        let aggregation = &prepared.aggregation;
+        let fingerprint = Digest::of(&[
+            b"reticent answer 1",
+            self.policy.fingerprint_text().as_bytes(),
+            format!("{:?}", self.policy.budget().accounting()).as_bytes(),
+            prepared.sql.as_bytes(),
+            &prepared.epsilon.to_be_bytes(),
+            &prepared.delta.unwrap_or(0.0).to_be_bytes(),
+            &aggregation.max_groups.to_be_bytes(),
+            &aggregation.max_rows.to_be_bytes(),
+        ]);
+        let request = self.request(&prepared, fingerprint, ask.fresh);
+        Ok(Question { statistics: statistics(&prepared), fingerprint, request, prepared })
+    }
+
+    /// What the ledger charges for. Under basic accounting a promise with an exception is charged as it is stated, `(epsilon, delta)`; everything else by the noise itself.
+    fn request(&self, prepared: &Prepared, fingerprint: Digest, fresh: bool) -> Request {
+        let guarantee = prepared.plan.guarantee();
+        let (events, selection_delta) = match self.policy.budget().accounting() {
+            Accounting::Basic if guarantee.delta > 0.0 => {
+                (vec![Event::Approximate { epsilon: guarantee.epsilon, delta: guarantee.delta }], 0.0)
+            }
+            Accounting::Basic | Accounting::ZeroConcentrated => {
+                let charge = prepared.plan.charge();
+                (charge.event.into_iter().collect(), charge.delta)
+            }
+        };
+        Request { fingerprint, query: prepared.sql.clone(), events, selection_delta, fresh }
+    }
+
+    /// The ledger, made at the first question.
+    fn ledger(&self) -> Result<Ledger, SessionError> {
+        let path = self.policy.ledger();
+        let limits = limits(self.policy.budget())?;
+        match Ledger::open(path, &limits) {
+            Err(LedgerError::Missing { .. }) => match Ledger::create(path, limits) {
+                // Another process was faster.
+                Err(LedgerError::Exists { .. }) => Ok(Ledger::open(path, &limits)?),
+                other => Ok(other?),
+            },
+            other => Ok(other?),
+        }
+    }
+
+    /// What is spent, what remains, and on what. Nothing is written.
+    ///
+    /// # Errors
+    /// If there is no ledger yet, or it cannot be read.
+    pub fn statement(&self) -> Result<Statement, SessionError> {
+        let mut ledger = Ledger::open_as_stored(self.policy.ledger())?;
+        Ok(ledger.statement(conversion_delta(self.policy.budget()))?)
+    }
+
+    /// Records the policy's budget as the new limits of the ledger: a decision of the owner of the data.
+    ///
+    /// # Errors
+    /// If less is allowed than is spent, or the ledger cannot be written.
+    pub fn amend(&self) -> Result<(), SessionError> {
+        let mut ledger = Ledger::open_as_stored(self.policy.ledger())?;
+        Ok(ledger.amend(limits(self.policy.budget())?)?)
+    }
+
+    /// Answers a query: from the ledger if it was answered before, and otherwise by paying for it. `progress` is told how many rows were read.
+    ///
+    /// # Errors
+    /// If it cannot be answered. What was reserved stays spent.
+    pub async fn ask(
+        &self,
+        ask: &Ask<'_>,
+        progress: impl Fn(u64) + Send + Sync + 'static,
+    ) -> Result<Reply, SessionError> {
+        let question = self.question(ask).await?;
+        let mut ledger = self.ledger()?;
+        if !ask.fresh
+            && let Some(answer) = ledger.lookup(question.fingerprint)?
+        {
+            return stored(answer.bytes);
+        }
+        // What can be wrong with files and entropy is found before anything is paid.
+        let opened = question.prepared.open(&self.policy).await?;
+        let mut random = SecureRandom::new().map_err(|error| SessionError::Fault(error.to_string()))?;
+        let admission = ledger.reserve(&question.request).map_err(|error| self.refusal(error, &question))?;
+        let reservation = match admission {
+            Admission::Reserved(reservation) => reservation,
+            Admission::Stored(answer) => return stored(answer.bytes),
+            Admission::Pending(pending) => {
+                return match ledger.wait_for_answer(question.fingerprint, PATIENCE)? {
+                    Some(answer) => stored(answer.bytes),
+                    None => Err(SessionError::Fault(format!(
+                        "the same query was paid for before (entry {} of the ledger) and has no answer: it is being \
+                         computed elsewhere, or it was interrupted. Ask again later, or pay anew with --fresh",
+                        pending.reservation
+                    ))),
+                };
+            }
+        };
+        let answer = match opened.run(&mut random, progress).await {
+            Ok(answer) => answer,
+            Err(error) => {
+                // It stays paid either way; saying so lets the next one pay anew and not wait.
+                ledger.abandon(&reservation)?;
+                return Err(error.into());
+            }
+        };
+        let remaining = self.remaining(&mut ledger)?;
+        let record = record(&question, &answer, remaining, reservation.number())?;
+        let bytes =
+            serde_json::to_vec(&record).map_err(|_| SessionError::Fault("the answer cannot be written".into()))?;
+        let kept = ledger.complete(&reservation, &bytes)?;
+        Ok(Reply { record, bytes: kept.bytes, stored: false })
+    }
+
+    fn remaining(&self, ledger: &mut Ledger) -> Result<Remaining, SessionError> {
+        let statement = ledger.statement(conversion_delta(self.policy.budget()))?;
+        let epsilon = match &statement.converted {
+            Some(converted) => converted.remaining,
+            None => statement.remaining.cost,
+        };
+        Ok(Remaining {
+            epsilon,
+            delta: statement.remaining.delta,
+            unit: statement.limits.unit().to_owned(),
+            amount: statement.remaining.cost,
+        })
+    }
+
+    /// A refusal of the ledger in the words of the policy.
+    fn refusal(&self, error: LedgerError, question: &Question) -> SessionError {
+        let LedgerError::Exhausted { unit, asked, remaining, limit } = &error else { return error.into() };
+        let of_query = question.prepared.epsilon;
+        let advice = match *unit {
+            "rho" => format!(
+                " (the ledger counts in zero-concentration, under which a loss that is cut into many queries costs less and \
+                 one large query costs more). Ask with a smaller --epsilon: this query asks for {of_query}"
+            ),
+            "delta" => ". Ask with a smaller --delta, or group by keys with public values, which need none".to_owned(),
+            _ => format!(". Ask with a smaller --epsilon: this query asks for {of_query}"),
+        };
+        SessionError::Budget(format!(
+            "the query costs {asked:.6} {unit}, and {remaining:.6} of the budget's {limit:.6} is left{advice}"
+        ))
+    }
+}
+
+fn stored(bytes: Vec<u8>) -> Result<Reply, SessionError> {
+    let record = serde_json::from_slice(&bytes)
+        .map_err(|_| SessionError::Fault("the stored answer is not one of this program's".into()))?;
+    Ok(Reply { record, bytes, stored: true })
+}
+
+fn record(question: &Question, answer: &Answer, remaining: Remaining, entry: u64) -> Result<Record, SessionError> {
+    let prepared = &question.prepared;
+    let plan = &prepared.plan;
+    let guarantee = plan.guarantee();
+    let unprintable = || SessionError::Fault("the answer cannot be written".into());
+    let rows = cells(&answer.table).ok_or_else(unprintable)?;
+    let half_widths = (0..rows.len())
+        .map(|row| answer.half_widths.iter().map(|column| column.get(row).copied().flatten()).collect())
+        .collect();
+    Ok(Record {
+        columns: prepared.columns.clone(),
+        types: answer.table.schema().fields().iter().map(|field| field.data_type().to_string()).collect(),
+        rows,
+        half_widths,
+        cost: Cost { epsilon: guarantee.epsilon, delta: guarantee.delta },
+        remaining,
+        mechanisms: question.statistics.clone(),
+        selection: plan
+            .selection()
+            .map(|selection| SelectionRecord { rule: selection.rule.to_owned(), shown_from: selection.shown_at_half }),
+        reason: plan.reason().to_owned(),
+        query: prepared.sql.clone(),
+        entry,
+        releases: releases(prepared, answer),
+    })
+}
