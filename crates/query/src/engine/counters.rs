@@ -4,7 +4,6 @@ use super::interner::NONE;
 use super::layout::Tracks;
 use super::steps::fill_present;
 use datafusion::arrow::record_batch::RecordBatch;
-use std::ops::Range;
 
 /// The values of a batch as steps, one list per track.
 #[derive(Debug, Default)]
@@ -126,11 +125,10 @@ impl Counters {
         }
     }
 
-    /// Reads of places for nothing but that they are in the cache when they are needed: a word of each line.
-    #[inline(always)]
-    pub(super) fn touch(&self, places: Range<usize>) -> u64 {
-        let words = self.words.get(places.start * self.width..places.end * self.width).unwrap_or(&[]);
-        words.iter().step_by(8).fold(words.last().copied().unwrap_or(0), |all, word| all ^ word)
+    /// Reads these places, and decides nothing by it, so that their memory is fetched at once.
+    pub(super) fn warm(&self, places: impl Iterator<Item = usize>) {
+        let touched = places.map(|place| self.words.get(place * self.width).copied().unwrap_or(0));
+        std::hint::black_box(touched.fold(0, |all, one| all ^ one));
     }
 }
 

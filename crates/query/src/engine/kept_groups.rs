@@ -57,6 +57,17 @@ pub(super) enum Placed {
     New(usize),
 }
 
+impl Placed {
+    /// Where, if anywhere.
+    #[inline(always)]
+    pub(super) fn place(self) -> usize {
+        match self {
+            Placed::Nowhere => usize::MAX,
+            Placed::Known(place) | Placed::New(place) => place,
+        }
+    }
+}
+
 /// Heaps up to this size are searched from end to end: 32 entries are eight cache lines.
 const SEARCHED: usize = 32;
 
@@ -116,15 +127,20 @@ impl KeptGroups {
         }
     }
 
-    /// Reads of a unit's entries for nothing but that they are in the cache when they are needed, and says where its places are if that is known.
-    #[inline(always)]
-    pub(super) fn touch(&self, unit: u32) -> (u64, std::ops::Range<usize>) {
-        if self.max_groups <= FEW {
-            let places = unit as usize * self.max_groups..(unit as usize + 1) * self.max_groups;
-            (self.entries[places.start].priority ^ self.entries[places.end - 1].priority, places)
-        } else {
-            (self.entries.get(self.heaps[unit as usize].start).map_or(0, |entry| entry.priority), 0..0)
-        }
+    /// Reads the entries of these units, and decides nothing by it: the memory of many is then fetched at once, where a search would wait for one after the
+    /// other.
+    pub(super) fn warm(&self, units: impl Iterator<Item = u32>) {
+        let touched = units.map(|unit| {
+            let (first, last) = if self.max_groups <= FEW {
+                (unit as usize * self.max_groups, (unit as usize + 1) * self.max_groups - 1)
+            } else {
+                let heap = self.heaps[unit as usize];
+                (heap.start, heap.start + heap.len as usize)
+            };
+            let priority = |at: usize| self.entries.get(at).map_or(0, |entry| entry.priority);
+            priority(first) ^ priority(last)
+        });
+        std::hint::black_box(touched.fold(0, |all, one| all ^ one));
     }
 
     /// The place of a unit's group, which it may take from another.
