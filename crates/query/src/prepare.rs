@@ -71,7 +71,7 @@ pub async fn prepare(policy: &Policy, sql: &str, options: Options) -> Result<Pre
     let tables = Tables::new(policy, public);
     tables.register(&context)?;
     let state = context.state();
-    let message = |error: datafusion::common::DataFusionError| QueryError::Refused(error.strip_backtrace());
+    let message = |error: datafusion::common::DataFusionError| QueryError::Refused(in_our_words(&error, policy));
     let statement = Statement::Statement(Box::new(ast::Statement::Query(query)));
     let raw = state.statement_to_plan(statement).await.map_err(message)?;
     let typed = state.analyzer().execute_and_check(raw, state.config_options(), |_, _| {}).map_err(message)?;
@@ -94,6 +94,12 @@ pub async fn prepare(policy: &Policy, sql: &str, options: Options) -> Result<Pre
     };
     let names: Vec<String> =
         released.visible.iter().map(|&place| released.plan.schema().field(place).name().clone()).collect();
+    let origins: Vec<Option<usize>> = released.visible.iter().map(|&place| released.origins[place]).collect();
+    // What an aggregate is called in the answer, rather than by the planner.
+    for (output, aggregate) in aggregation.outputs.iter_mut().enumerate() {
+        let shown = origins.iter().position(|origin| *origin == Some(output));
+        aggregate.title = shown.map_or_else(|| aggregate.name.replace("Int64(1)", "*"), |place| names[place].clone());
+    }
     let (after, _) = released.finished()?;
     let after = tables.with_public_sources(after)?;
     aggregation.rows = tables.with_public_sources(aggregation.rows)?;
@@ -140,6 +146,17 @@ fn price(policy: &Policy, options: &Options) -> Result<(f64, Option<f64>), Query
         Some(delta) => delta,
     };
     Ok((epsilon, (delta > 0.0).then_some(delta)))
+}
+
+/// A message of the planner, which sees the query and the policy and no data, without the planner's own names for things.
+fn in_our_words(error: &datafusion::common::DataFusionError, policy: &Policy) -> String {
+    let text = error.strip_backtrace().replace("datafusion.public.", "");
+    let text = text.strip_prefix("Error during planning: ").or(text.strip_prefix("Schema error: ")).unwrap_or(&text);
+    if text.starts_with("table ") && text.ends_with("not found") {
+        let tables: Vec<&str> = policy.tables().iter().map(|table| table.name()).collect();
+        return format!("{text}: the policy has {}", tables.join(", "));
+    }
+    text.to_owned()
 }
 
 fn parse(tokens: Vec<TokenWithSpan>) -> Result<Box<ast::Query>, QueryError> {

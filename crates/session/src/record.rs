@@ -134,7 +134,7 @@ pub(crate) fn statistic_in_words(prepared: &Prepared, place: usize) -> String {
             .outputs
             .iter()
             .filter(|output| wanted(&output.formula))
-            .map(|output| output.name.as_str())
+            .map(|output| output.title.as_str())
             .collect();
         names.join(", ")
     };
@@ -231,7 +231,7 @@ pub(crate) fn releases(prepared: &Prepared, answer: &Answer) -> BTreeMap<String,
             random: "secure".to_owned(),
         };
         let values = steps.iter().map(|&steps| steps as f64 * step).collect();
-        found.insert(output.name.clone(), NoisyColumn { release, values });
+        found.insert(output.title.clone(), NoisyColumn { release, values });
     }
     found
 }
