@@ -365,10 +365,12 @@ pub(crate) async fn aggregation(
     for key in &aggregate.group_expr {
         for column in key.column_refs() {
             if let Some(place) = rows.place(column)
-                && let Domain::Public(plan, source) = facts[place].domain.clone()
+                && let Domain::Public { plan, column: source, lost } = facts[place].domain.clone()
             {
                 let values = public_values(state, run, &plan, &source).await?;
                 facts[place].domain = Domain::Values(Arc::new(values));
+                // The values that were read have their NULL among them.
+                facts[place].nullable = lost;
             }
         }
     }

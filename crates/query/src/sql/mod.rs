@@ -7,6 +7,7 @@ mod aggregation;
 mod arithmetic;
 mod domain;
 mod facts;
+mod joined_text;
 mod options;
 mod range;
 mod released;

@@ -2,11 +2,19 @@
 
 use super::arithmetic::checked;
 use crate::error::QueryError;
-use datafusion::arrow::datatypes::{DataType, TimeUnit};
+use super::joined_text::{Joining, joined};
+use datafusion::arrow::array::RecordBatchOptions;
+use datafusion::arrow::datatypes::{DataType, Schema, TimeUnit};
+use datafusion::arrow::record_batch::RecordBatch;
+use datafusion::common::tree_node::{Transformed, TreeNode};
 use datafusion::common::{DFSchema, ScalarValue};
-use datafusion::logical_expr::expr::{Alias, Between, Case, InList, Like, ScalarFunction};
+use datafusion::logical_expr::execution_props::ExecutionProps;
+use datafusion::logical_expr::physical_planning_context::PhysicalPlanningContext;
+use datafusion::logical_expr::expr::{AggregateFunction, Alias, Between, Case, InList, Like, ScalarFunction};
 use datafusion::logical_expr::{BinaryExpr, Expr, ExprSchemable, LogicalPlan, Operator, try_cast};
+use datafusion::physical_expr::create_physical_expr;
 use datafusion::prelude::{lit, when};
+use std::sync::Arc;
 
 /// The most values in an `IN` list.
 const LONGEST_LIST: usize = 10_000;
@@ -98,6 +106,7 @@ impl<'a> Total<'a> {
             Expr::BinaryExpr(binary) => self.binary(binary)?,
             Expr::Like(like) => {
                 literal_pattern(&like.pattern, "LIKE")?;
+                self.tried(expression)?;
                 Expr::Like(Like { expr: self.boxed(&like.expr)?, ..like.clone() })
             }
             Expr::Not(inner) => Expr::Not(self.boxed(inner)?),
@@ -144,6 +153,46 @@ impl<'a> Total<'a> {
             Expr::Unnest(_) => return refused("UNNEST is not offered"),
             other => return refused(format!("the expression {other} is not offered")),
         })
+    }
+
+    /// An expression that may be an aggregate: what it is computed of is total.
+    pub(crate) fn aggregate(&self, expression: &Expr) -> Result<Expr, QueryError> {
+        Ok(match expression {
+            Expr::Alias(alias) => Expr::Alias(Alias { expr: Box::new(self.aggregate(&alias.expr)?), ..alias.clone() }),
+            Expr::AggregateFunction(call) => {
+                let mut params = call.params.clone();
+                for argument in &mut params.args {
+                    *argument = self.expression(argument)?;
+                }
+                for key in &mut params.order_by {
+                    key.expr = self.expression(&key.expr)?;
+                }
+                params.filter = params.filter.as_deref().map(|filter| self.boxed(filter)).transpose()?;
+                Expr::AggregateFunction(AggregateFunction { func: call.func.clone(), params })
+            }
+            other => self.expression(other)?,
+        })
+    }
+
+    /// Literals that the engine does not take, such as a broken pattern, are found on a row that is made up here, and not on somebody's.
+    fn tried(&self, expression: &Expr) -> Result<(), QueryError> {
+        let sample = expression.clone().map_children(|child| {
+            Ok(if constant(&child).is_some() {
+                Transformed::no(child)
+            } else {
+                let of = child.get_type(self.schema)?;
+                Transformed::yes(lit(ScalarValue::new_default(&of).or_else(|_| ScalarValue::try_new_null(&of))?))
+            })
+        });
+        let outcome = sample.and_then(|sample| {
+            let options = RecordBatchOptions::new().with_row_count(Some(1));
+            let row = RecordBatch::try_new_with_options(Arc::new(Schema::empty()), vec![], &options)?;
+            create_physical_expr(&sample.data, &DFSchema::empty(), &ExecutionProps::new(), &PhysicalPlanningContext::default())?.evaluate(&row)
+        });
+        match outcome {
+            Ok(_) => Ok(()),
+            Err(error) => refused(format!("{expression} cannot be computed: {}", error.strip_backtrace())),
+        }
     }
 
     fn public_subquery(
@@ -194,13 +243,14 @@ impl<'a> Total<'a> {
             }
             Operator::RegexMatch | Operator::RegexIMatch | Operator::RegexNotMatch | Operator::RegexNotIMatch => {
                 literal_pattern(&binary.right, "a regular expression")?;
+                self.tried(&Expr::BinaryExpr(binary.clone()))?;
                 let (left, right) = sides()?;
                 Ok(Expr::BinaryExpr(BinaryExpr::new(Box::new(left), binary.op, Box::new(right))))
             }
             Operator::StringConcat => {
-                self.short_pieces(&[*binary.left.clone(), *binary.right.clone()], "||")?;
                 let (left, right) = sides()?;
-                Ok(Expr::BinaryExpr(BinaryExpr::new(Box::new(left), binary.op, Box::new(right))))
+                let of = self.of_type(&Expr::BinaryExpr(binary.clone()))?;
+                joined_as(Joining::Operator, vec![left, right], of)
             }
             other => refused(format!("the operator {other} is not offered over rows")),
         }
@@ -287,6 +337,7 @@ impl<'a> Total<'a> {
                         return refused(format!("argument {which} of {name} must be written as a literal"));
                     }
                 }
+                self.tried(&Expr::ScalarFunction(call.clone()))?;
                 Ok(again(arguments))
             }
             Rule::OverFloats => {
@@ -305,6 +356,7 @@ impl<'a> Total<'a> {
                     return refused(format!("argument 1 of {name} must be written as a literal, such as 'month'"));
                 }
                 let (first, last) = calendar(&self.of_type(argument)?, name)?;
+                self.tried(&Expr::ScalarFunction(call.clone()))?;
                 let value = arguments[date].clone();
                 let covered = value.clone().gt_eq(lit(first)).and(value.lt_eq(lit(last)));
                 when(covered, again(arguments)).end().map_err(|error| QueryError::Refused(error.strip_backtrace()))
@@ -322,19 +374,21 @@ impl<'a> Total<'a> {
                 Ok(if of == DataType::Int64 { result } else { try_cast(result, of) })
             }
             Rule::Joins => {
-                self.short_pieces(&call.args, name)?;
-                Ok(again(arguments))
+                let of = self.of_type(&Expr::ScalarFunction(call.clone()))?;
+                let joining = if name == "concat" { Joining::Pieces } else { Joining::WithSeparator };
+                joined_as(joining, arguments, of)
             }
         }
     }
+}
 
-    /// Texts are cut to a public length where they are read; joined texts must stay within a small multiple of it.
-    fn short_pieces(&self, pieces: &[Expr], name: &str) -> Result<(), QueryError> {
-        let columns: usize = pieces.iter().map(|piece| piece.column_refs_counts().values().sum::<usize>()).sum();
-        if columns > 16 || pieces.len() > 64 {
-            return refused(format!("{name} joins too many texts: at most 16 columns and 64 pieces"));
-        }
-        Ok(())
+/// Joined texts, in the type that the planner expects.
+fn joined_as(joining: Joining, pieces: Vec<Expr>, of: DataType) -> Result<Expr, QueryError> {
+    let text = joined(joining, pieces);
+    match of {
+        DataType::Utf8View => Ok(text),
+        DataType::Utf8 | DataType::LargeUtf8 => Ok(try_cast(text, of)),
+        other => refused(format!("joining texts to {other} is not offered: they are TEXT")),
     }
 }
 
