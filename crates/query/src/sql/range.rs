@@ -3,6 +3,7 @@
 //! Privacy does not rest on this: values are clamped to the range that is found before they are summed. A range that is too narrow would clamp, one that is too wide
 //! would add noise.
 
+use super::total::constant;
 use datafusion::arrow::datatypes::DataType;
 use datafusion::common::{Column, ScalarValue};
 use datafusion::logical_expr::{Expr, Operator};
@@ -143,7 +144,7 @@ fn cap(
     unknown: f64,
     join: impl Fn(f64, f64) -> f64,
 ) -> f64 {
-    let literals = arguments.iter().filter(|argument| matches!(argument, Expr::Literal(..)));
+    let literals = arguments.iter().filter(|argument| constant(argument).is_some_and(|value| !value.is_null()));
     let bound = literals.map(|argument| side(of(argument))).filter(|bound| bound.is_finite()).reduce(&join);
     bound.unwrap_or_else(|| {
         let all: Vec<f64> = arguments.iter().map(|argument| side(of(argument))).collect();

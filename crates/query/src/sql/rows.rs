@@ -51,7 +51,21 @@ pub(crate) fn refused<T>(message: impl Into<String>) -> Result<T, QueryError> {
 
 /// A message of the planner, which sees the query and the policy and no data.
 pub(crate) fn planner(error: datafusion::common::DataFusionError) -> QueryError {
-    QueryError::Refused(error.strip_backtrace())
+    QueryError::Refused(in_plain_words(&error.strip_backtrace()))
+}
+
+/// The planner's message without its own names for kinds of errors, and without guesses, which differ from run to run.
+fn in_plain_words(message: &str) -> String {
+    let kinds = ["Error during planning: ", "Schema error: ", "This feature is not implemented: ", "Internal error: "];
+    let mut words = message;
+    while let Some(rest) = kinds.iter().find_map(|kind| words.strip_prefix(kind)) {
+        words = rest;
+    }
+    if let Some((call, _)) = words.split_once(" failed to match any signature") {
+        return format!("{call} does not take arguments of these types; see docs/sql.md for what is offered");
+    }
+    let words = words.split("\nDid you mean").next().unwrap_or(words);
+    words.replace("datafusion.public.", "").replace("datafusion.", "")
 }
 
 /// The column that an expression is, if it is one under another name.

@@ -1,9 +1,11 @@
 //! Which expressions a query may use over rows, and how each is made total: it has a value, or NULL, for every row, so that no row can stop a query.
 
 use super::arithmetic::checked;
+use super::rows::{planner, refused};
 use crate::error::QueryError;
 use super::joined_text::{Joining, joined};
 use datafusion::arrow::array::RecordBatchOptions;
+use datafusion::arrow::compute::can_cast_types;
 use datafusion::arrow::datatypes::{DataType, Schema, TimeUnit};
 use datafusion::arrow::record_batch::RecordBatch;
 use datafusion::common::tree_node::{Transformed, TreeNode};
@@ -22,9 +24,8 @@ const LONGEST_LIST: usize = 10_000;
 /// The first and the last day of the years 1 to 9999, in days since 1970: beyond them calendar functions have no answer.
 const DAYS: (i32, i32) = (-719_162, 2_932_896);
 
-fn refused<T>(message: impl Into<String>) -> Result<T, QueryError> {
-    Err(QueryError::Refused(message.into()))
-}
+/// The same for the years 1678 to 2261: `date_trunc` computes in nanoseconds, of which 64 bits hold no more.
+const DAYS_OF_NANOSECONDS: (i32, i32) = (-106_650, 106_650);
 
 /// How a function of the engine is made total.
 enum Rule {
@@ -32,6 +33,10 @@ enum Rule {
     Total { literals: &'static [usize] },
     /// It is, over floats.
     OverFloats,
+    /// It stops at negative numbers.
+    Root,
+    /// It is, over floats, but for zero raised to a negative power.
+    Power,
     /// Its argument at this place is a date or time, and it is total for the years 1 to 9999.
     Calendar { date: usize },
     /// The greatest negative number has no absolute value.
@@ -44,13 +49,15 @@ fn rule(name: &str) -> Option<Rule> {
     Some(match name {
         "coalesce" | "nvl" | "nullif" | "greatest" | "least" | "lower" | "upper" | "btrim" | "ltrim" | "rtrim"
         | "character_length" | "octet_length" | "strpos" | "starts_with" | "ends_with" | "contains" | "ascii"
-        | "initcap" | "reverse" | "floor" | "ceil" | "signum" | "isnan" | "iszero" | "nanvl" | "sqrt" | "ln"
+        | "initcap" | "reverse" | "floor" | "ceil" | "signum" | "isnan" | "iszero" | "nanvl" | "ln"
         | "log10" | "log2" | "exp" | "sin" | "cos" | "tan" | "atan" | "asin" | "acos" | "cbrt" | "degrees"
         | "radians" => Rule::Total { literals: &[] },
         "round" | "trunc" | "left" | "right" => Rule::Total { literals: &[1] },
         "substr" | "split_part" => Rule::Total { literals: &[1, 2] },
         "regexp_like" => Rule::Total { literals: &[1, 2] },
-        "power" | "log" | "atan2" => Rule::OverFloats,
+        "log" | "atan2" => Rule::OverFloats,
+        "sqrt" => Rule::Root,
+        "power" => Rule::Power,
         "date_part" | "date_trunc" => Rule::Calendar { date: 1 },
         "abs" => Rule::Absolute,
         "concat" | "concat_ws" => Rule::Joins,
@@ -95,7 +102,7 @@ impl<'a> Total<'a> {
     }
 
     fn of_type(&self, expression: &Expr) -> Result<DataType, QueryError> {
-        expression.get_type(self.schema).map_err(|error| QueryError::Refused(error.strip_backtrace()))
+        expression.get_type(self.schema).map_err(planner)
     }
 
     /// The same value wherever the engine gives one, NULL where it would stop, an error if it is not offered.
@@ -195,6 +202,24 @@ impl<'a> Total<'a> {
         }
     }
 
+    /// Joined texts, in the type that the planner expects.
+    fn joined(&self, joining: Joining, pieces: &[Expr], of: DataType) -> Result<Expr, QueryError> {
+        let mut texts = Vec::new();
+        for piece in pieces {
+            texts.push(if self.of_type(piece)?.is_string() {
+                self.expression(piece)?
+            } else {
+                self.cast(piece, &DataType::Utf8View)?
+            });
+        }
+        let text = joined(joining, texts);
+        match of {
+            DataType::Utf8View => Ok(text),
+            DataType::Utf8 | DataType::LargeUtf8 => Ok(try_cast(text, of)),
+            other => refused(format!("joining texts to {other} is not offered: they are TEXT")),
+        }
+    }
+
     fn public_subquery(
         &self,
         subquery: &datafusion::logical_expr::Subquery,
@@ -248,9 +273,8 @@ impl<'a> Total<'a> {
                 Ok(Expr::BinaryExpr(BinaryExpr::new(Box::new(left), binary.op, Box::new(right))))
             }
             Operator::StringConcat => {
-                let (left, right) = sides()?;
                 let of = self.of_type(&Expr::BinaryExpr(binary.clone()))?;
-                joined_as(Joining::Operator, vec![left, right], of)
+                self.joined(Joining::Operator, &[*binary.left.clone(), *binary.right.clone()], of)
             }
             other => refused(format!("the operator {other} is not offered over rows")),
         }
@@ -310,7 +334,18 @@ impl<'a> Total<'a> {
                 "a cast to {to} is not offered: INTEGER, DOUBLE, TEXT, BOOLEAN, DATE and TIMESTAMP are"
             ));
         }
-        Ok(try_cast(self.expression(inner)?, to.clone()))
+        let from = self.of_type(inner)?;
+        let strange = matches!(from, DataType::Date32 | DataType::Timestamp(..)) && (to.is_numeric() || *to == DataType::Boolean);
+        if !can_cast_types(&from, to) || strange {
+            return refused(format!("a cast from {from} to {to} is not offered; for dates use DATE_PART"));
+        }
+        let mut value = self.expression(inner)?;
+        let shown = to.is_string() || (*to == DataType::Date32 && from != DataType::Date32);
+        if matches!(from, DataType::Date32 | DataType::Timestamp(..)) && shown {
+            // The calendar of the cast ends earlier than the numbers do, and it stops there.
+            value = when(covered(value.clone(), &from, DAYS, "a cast")?, value).end().map_err(planner)?;
+        }
+        Ok(try_cast(value, to.clone()))
     }
 
     fn in_list(&self, list: &InList) -> Result<Expr, QueryError> {
@@ -337,7 +372,9 @@ impl<'a> Total<'a> {
                         return refused(format!("argument {which} of {name} must be written as a literal"));
                     }
                 }
-                self.tried(&Expr::ScalarFunction(call.clone()))?;
+                if !literals.is_empty() {
+                    self.tried(&Expr::ScalarFunction(call.clone()))?;
+                }
                 Ok(again(arguments))
             }
             Rule::OverFloats => {
@@ -348,6 +385,24 @@ impl<'a> Total<'a> {
                 let result = again(arguments);
                 Ok(if of == DataType::Float64 { result } else { try_cast(result, of) })
             }
+            Rule::Root => {
+                let value = arguments[0].clone();
+                let zero = lit(ScalarValue::new_zero(&self.of_type(&value)?).map_err(planner)?);
+                arguments[0] = when(value.clone().gt_eq(zero), value).end().map_err(planner)?;
+                Ok(again(arguments))
+            }
+            Rule::Power => {
+                let of = self.of_type(&Expr::ScalarFunction(call.clone()))?;
+                let [base, exponent] = arguments.as_slice() else {
+                    return refused("power takes a number and an exponent");
+                };
+                let base = self.as_type(base.clone(), &DataType::Float64)?;
+                let exponent = self.as_type(exponent.clone(), &DataType::Float64)?;
+                let answered = base.clone().not_eq(lit(0.0)).or(exponent.clone().gt_eq(lit(0.0)));
+                let base = when(answered, base).end().map_err(planner)?;
+                let result = again(vec![base, exponent]);
+                Ok(if of == DataType::Float64 { result } else { try_cast(result, of) })
+            }
             Rule::Calendar { date } => {
                 let Some(argument) = call.args.get(date) else {
                     return refused(format!("{name} takes a part and a date"));
@@ -355,11 +410,10 @@ impl<'a> Total<'a> {
                 if call.args.first().and_then(constant).is_none() {
                     return refused(format!("argument 1 of {name} must be written as a literal, such as 'month'"));
                 }
-                let (first, last) = calendar(&self.of_type(argument)?, name)?;
                 self.tried(&Expr::ScalarFunction(call.clone()))?;
-                let value = arguments[date].clone();
-                let covered = value.clone().gt_eq(lit(first)).and(value.lt_eq(lit(last)));
-                when(covered, again(arguments)).end().map_err(|error| QueryError::Refused(error.strip_backtrace()))
+                let days = if name == "date_trunc" { DAYS_OF_NANOSECONDS } else { DAYS };
+                let covered = covered(arguments[date].clone(), &self.of_type(argument)?, days, name)?;
+                when(covered, again(arguments)).end().map_err(planner)
             }
             Rule::Absolute => {
                 let of = self.of_type(&call.args[0])?;
@@ -370,25 +424,15 @@ impl<'a> Total<'a> {
                 let wide = self.as_type(value, &DataType::Int64)?;
                 let result = when(wide.clone().lt(lit(0_i64)), checked(lit(0_i64), Operator::Minus, wide.clone()))
                     .otherwise(wide)
-                    .map_err(|error| QueryError::Refused(error.strip_backtrace()))?;
+                    .map_err(planner)?;
                 Ok(if of == DataType::Int64 { result } else { try_cast(result, of) })
             }
             Rule::Joins => {
                 let of = self.of_type(&Expr::ScalarFunction(call.clone()))?;
                 let joining = if name == "concat" { Joining::Pieces } else { Joining::WithSeparator };
-                joined_as(joining, arguments, of)
+                self.joined(joining, &call.args, of)
             }
         }
-    }
-}
-
-/// Joined texts, in the type that the planner expects.
-fn joined_as(joining: Joining, pieces: Vec<Expr>, of: DataType) -> Result<Expr, QueryError> {
-    let text = joined(joining, pieces);
-    match of {
-        DataType::Utf8View => Ok(text),
-        DataType::Utf8 | DataType::LargeUtf8 => Ok(try_cast(text, of)),
-        other => refused(format!("joining texts to {other} is not offered: they are TEXT")),
     }
 }
 
@@ -411,9 +455,14 @@ fn literal_pattern(pattern: &Expr, what: &str) -> Result<(), QueryError> {
     }
 }
 
+/// Whether a date or a moment is from the first to the last of these days.
+fn covered(value: Expr, of: &DataType, days: (i32, i32), name: &str) -> Result<Expr, QueryError> {
+    let (first, last) = calendar(of, days, name)?;
+    Ok(value.clone().gt_eq(lit(first)).and(value.lt_eq(lit(last))))
+}
+
 /// The first and the last moment for which calendar functions have an answer, in the type of the argument.
-fn calendar(of: &DataType, name: &str) -> Result<(ScalarValue, ScalarValue), QueryError> {
-    let (first, last) = DAYS;
+fn calendar(of: &DataType, (first, last): (i32, i32), name: &str) -> Result<(ScalarValue, ScalarValue), QueryError> {
     match of {
         DataType::Date32 => Ok((ScalarValue::Date32(Some(first)), ScalarValue::Date32(Some(last)))),
         DataType::Timestamp(unit, None) => {

@@ -122,12 +122,12 @@ fn compare_many(seed: u64, worlds: usize, queries: usize) {
 
 #[test]
 fn answers_are_those_of_the_plain_engine() {
-    compare_many(1, 12, 100);
+    compare_many(1, 5, 60);
 }
 
 #[test]
 fn answers_are_those_of_the_plain_engine_again() {
-    compare_many(2, 12, 100);
+    compare_many(2, 5, 60);
 }
 
 /// The comparison above would notice a wrong figure.

@@ -12,9 +12,13 @@ use reticent_noise::randomness::{RandomBits, SeededRandom};
 use reticent_policy::Policy;
 use reticent_release::{Exact, Grid, Noisy, Plan, Released, Statistic, Totals};
 
-/// Runs a future to its end.
-pub(super) fn wait<T>(work: impl Future<Output = T>) -> T {
-    tokio::runtime::Builder::new_current_thread().enable_all().build().expect("a runtime").block_on(work)
+/// Runs a future to its end, on a stack like that of a program's main thread: threads of tests have a quarter of it.
+pub(super) fn wait<T: Send>(work: impl Future<Output = T> + Send) -> T {
+    let run = || tokio::runtime::Builder::new_current_thread().enable_all().build().expect("a runtime").block_on(work);
+    std::thread::scope(|scope| {
+        let thread = std::thread::Builder::new().stack_size(8 << 20).spawn_scoped(scope, run).expect("a thread");
+        thread.join().unwrap_or_else(|cause| std::panic::resume_unwind(cause))
+    })
 }
 
 /// Choices of a test, the same each time.

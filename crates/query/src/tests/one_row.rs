@@ -37,7 +37,7 @@ const QUERIES: &[&str] = &[
     "SELECT city, SUM(GREATEST(LEAST(1 / real, 100), -100)) AS s FROM t GROUP BY city",
     "SELECT city, SUM(GREATEST(LEAST(whole % (whole - 5), 100), -100)) AS s FROM t GROUP BY city",
     "SELECT city, COUNT(CAST(note AS INTEGER)) AS n FROM t GROUP BY city",
-    "SELECT city, COUNT(CAST(note AS DATE)) AS n, COUNT(CAST(note AS TIMESTAMP)) AS m FROM t GROUP BY city",
+    "SELECT city, COUNT(CAST(note AS DATE)) AS n, COUNT(CAST(UPPER(note) AS TIMESTAMP)) AS m FROM t GROUP BY city",
     "SELECT city, COUNT(CAST(note AS BOOLEAN)) AS n, COUNT(CAST(real AS BIGINT)) AS m FROM t GROUP BY city",
     "SELECT city, COUNT(CAST(moment AS TEXT)) AS n, COUNT(CAST(day AS TEXT)) AS m FROM t GROUP BY city",
     "SELECT city, COUNT(*) AS n FROM t WHERE note ~ '^(a+)+$' GROUP BY city",

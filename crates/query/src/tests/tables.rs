@@ -2,7 +2,7 @@
 
 use super::noiseless::Draw;
 use datafusion::arrow::array::{
-    Array, ArrayRef, BooleanArray, Date32Array, Float64Array, Int64Array, StringViewArray, TimestampMicrosecondArray,
+    ArrayRef, BooleanArray, Date32Array, Float64Array, Int64Array, StringViewArray, TimestampMicrosecondArray,
 };
 use datafusion::arrow::record_batch::RecordBatch;
 use datafusion::arrow::util::display::{ArrayFormatter, FormatOptions};
