@@ -84,6 +84,8 @@ pub(crate) fn range_of(expression: &Expr, column: &impl Fn(&Column) -> Range) ->
         Expr::Alias(alias) => of(&alias.expr),
         Expr::BinaryExpr(binary) => of(&binary.left).combined(binary.op, of(&binary.right)),
         Expr::Negative(inner) => Range::new(0.0, 0.0).combined(Operator::Minus, of(inner)),
+        Expr::Cast(cast) if cast.field.data_type().is_integer() => of(&cast.expr).through(f64::trunc),
+        Expr::TryCast(cast) if cast.field.data_type().is_integer() => of(&cast.expr).through(f64::trunc),
         Expr::Cast(cast) if number(cast.field.data_type()) => of(&cast.expr),
         Expr::TryCast(cast) if number(cast.field.data_type()) => of(&cast.expr),
         Expr::Case(case) => {

@@ -33,6 +33,8 @@ enum Rule {
     Total { literals: &'static [usize] },
     /// It is, over floats.
     OverFloats,
+    /// The first argument that is not NULL. The engine computes it only in another form.
+    FirstPresent,
     /// It stops at negative numbers.
     Root,
     /// It is, over floats, but for zero raised to a negative power.
@@ -47,7 +49,8 @@ enum Rule {
 
 fn rule(name: &str) -> Option<Rule> {
     Some(match name {
-        "coalesce" | "nvl" | "nullif" | "greatest" | "least" | "lower" | "upper" | "btrim" | "ltrim" | "rtrim"
+        "coalesce" | "nvl" => Rule::FirstPresent,
+        "nullif" | "greatest" | "least" | "lower" | "upper" | "btrim" | "ltrim" | "rtrim"
         | "character_length" | "octet_length" | "strpos" | "starts_with" | "ends_with" | "contains" | "ascii"
         | "initcap" | "reverse" | "floor" | "ceil" | "signum" | "isnan" | "iszero" | "nanvl" | "ln"
         | "log10" | "log2" | "exp" | "sin" | "cos" | "tan" | "atan" | "asin" | "acos" | "cbrt" | "degrees"
@@ -384,6 +387,15 @@ impl<'a> Total<'a> {
                 }
                 let result = again(arguments);
                 Ok(if of == DataType::Float64 { result } else { try_cast(result, of) })
+            }
+            Rule::FirstPresent => {
+                let Some(last) = arguments.pop() else { return refused(format!("{name} takes at least one argument")) };
+                let branch = |value: Expr| (Box::new(value.clone().is_not_null()), Box::new(value));
+                let when_then_expr: Vec<_> = arguments.into_iter().map(branch).collect();
+                if when_then_expr.is_empty() {
+                    return Ok(last);
+                }
+                Ok(Expr::Case(Case { expr: None, when_then_expr, else_expr: Some(Box::new(last)) }))
             }
             Rule::Root => {
                 let value = arguments[0].clone();

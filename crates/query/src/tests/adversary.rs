@@ -158,7 +158,7 @@ fn texts_that_double_in_a_chain_stay_short() {
     for step in 1..20 {
         write!(sql, ", w{step} AS (SELECT id, tag || tag AS tag FROM w{})", step - 1).expect("written");
     }
-    sql += " SELECT SUM(LEAST(CHARACTER_LENGTH(tag), 100000)) FROM w19 WHERE CHARACTER_LENGTH(tag) >= 0";
+    sql += " SELECT SUM(LEAST(CHARACTER_LENGTH(tag), 100000)) FROM w19";
     let sql = sql.replace("SUM(LEAST(", "SUM(GREATEST(0, LEAST(").replace("100000))", "100000)))");
     let (_, answer) = wait(exact_answer(&policy, &sql, Draw::new(9).key())).expect("an answer");
     assert_eq!(cells(&answer.table), [[Cell::Number(2.0 * 65_536.0)]]);

@@ -15,6 +15,8 @@ pub(super) enum Kind {
     Deviation,
     /// A quantile of integers, between two of them.
     Rank,
+    /// A quantile of reals: the plain engine rounds how far between two values it lies.
+    Quantile,
 }
 
 /// A query, and what is known of its answer.
@@ -46,13 +48,15 @@ struct Source {
 pub(super) struct Grammar<'a> {
     draw: &'a mut Draw,
     inexact: bool,
+    /// Whether a sub-query may stand here: it may in WHERE.
+    in_where: bool,
 }
 
 const COLUMNS: &str = "city, kind, flag, day, moment, age, score, amount, height";
 
 impl<'a> Grammar<'a> {
     pub(super) fn new(draw: &'a mut Draw) -> Self {
-        Grammar { draw, inexact: false }
+        Grammar { draw, inexact: false, in_where: true }
     }
 
     fn plain(from: &str, unit: Option<&'static str>) -> Source {
@@ -221,7 +225,7 @@ impl<'a> Grammar<'a> {
             6 => format!("{text} ~ '{}'", self.draw.of(&["^[A-M]", "a+", "."])),
             7 => self.draw.of(&source.booleans).to_owned(),
             8 => format!("{} >= DATE '2024-01-15'", self.draw.of(&source.days)),
-            9 => format!("{text} IN (SELECT r0.city FROM regions r0 WHERE r0.weight > 2)"),
+            9 if self.in_where => format!("{text} IN (SELECT r0.city FROM regions r0 WHERE r0.weight > 2)"),
             10 => format!("CHARACTER_LENGTH({text}) > 2"),
             _ => format!("{text} <> 'Ulm'"),
         }
@@ -255,11 +259,11 @@ impl<'a> Grammar<'a> {
                 (format!("{name}({}){filter}", self.number(source, depth.min(1))), Kind::Deviation)
             }
             11 => (format!("MEDIAN({}){filter}", self.draw.of(&source.integers)), Kind::Rank),
-            12 => (format!("MEDIAN({}){filter}", self.draw.of(&source.reals)), Kind::Number),
+            12 => (format!("MEDIAN({}){filter}", self.draw.of(&source.reals)), Kind::Quantile),
             _ => {
                 let point = self.draw.of(&["0", "0.25", "0.9", "1"]);
                 let of = self.draw.of(&source.reals);
-                (format!("PERCENTILE_CONT({point}) WITHIN GROUP (ORDER BY {of})"), Kind::Number)
+                (format!("PERCENTILE_CONT({point}) WITHIN GROUP (ORDER BY {of})"), Kind::Quantile)
             }
         }
     }
@@ -286,6 +290,7 @@ impl<'a> Grammar<'a> {
         keys.dedup();
         let mut columns: Vec<String> = keys.iter().enumerate().map(|(place, key)| format!("{key} AS k{place}")).collect();
         let mut kinds = vec![Kind::Key; keys.len()];
+        self.in_where = false;
         for place in 0..self.draw.below(3) + 1 {
             // An answer without groups over no rows at all has no average to compute with.
             let (text, kind) = if keys.is_empty() || !self.draw.once_in(5) {
@@ -296,6 +301,7 @@ impl<'a> Grammar<'a> {
             columns.push(format!("{text} AS a{place}"));
             kinds.push(kind);
         }
+        self.in_where = true;
         let mut sql = format!("{}SELECT {} FROM {}", source.with, columns.join(", "), source.from);
         if self.draw.once_in(2) {
             let depth = self.draw.below(3);
@@ -319,7 +325,7 @@ impl<'a> Grammar<'a> {
                 if self.draw.once_in(2) {
                     sql += &format!(" LIMIT {}", self.draw.below(5) + 1);
                 }
-            } else if self.draw.once_in(8) && source.with.is_empty() {
+            } else if self.draw.once_in(8) && source.with.is_empty() && kinds[keys.len()] == Kind::Number {
                 sql = format!("SELECT COUNT(*) AS groups, SUM(q.a0) AS total FROM ({sql}) q");
                 kinds = vec![Kind::Number, Kind::Number];
             }

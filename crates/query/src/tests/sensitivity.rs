@@ -123,10 +123,10 @@ fn compare_many(seed: u64, worlds: usize, queries: usize) {
 
 #[test]
 fn one_person_moves_no_more_than_the_plan_says() {
-    compare_many(3, 5, 60);
+    compare_many(3, 8, 60);
 }
 
 #[test]
 fn one_person_moves_no_more_than_the_plan_says_again() {
-    compare_many(4, 5, 60);
+    compare_many(4, 8, 60);
 }
