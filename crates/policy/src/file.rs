@@ -6,6 +6,7 @@ use std::collections::BTreeMap;
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::Deserialize;
 
+use crate::budget::Accounting;
 use crate::table::Format;
 use crate::value::ColumnType;
 

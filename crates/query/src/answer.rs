@@ -128,11 +128,11 @@ impl Prepared {
         for (key, list) in keys.iter().zip(lists) {
             repeat = repeat.checked_div(list.len()).unwrap_or(0);
             let values = ScalarValue::iter_to_array(list.iter().cloned()).map_err(&fault)?;
-            let values = cast(&values, &key.data_type).map_err(|error| fault(error.into()))?;
+            let values = cast(&values, &key.engine_type).map_err(|error| fault(error.into()))?;
             let places: UInt64Array =
                 (0..groups).map(|group| Some(((group / repeat.max(1)) % list.len()) as u64)).collect();
             columns.push(take(&values, &places, None).map_err(|error| fault(error.into()))?);
-            fields.push(Field::new(format!("key{}", fields.len()), key.data_type.clone(), true));
+            fields.push(Field::new(format!("key{}", fields.len()), key.engine_type.clone(), true));
         }
         let options = RecordBatchOptions::new().with_row_count(Some(groups));
         let batch = RecordBatch::try_new_with_options(Arc::new(Schema::new(fields)), columns, &options);

@@ -17,6 +17,8 @@ mod prepare;
 mod source;
 mod sql;
 mod tables;
+#[cfg(test)]
+mod tests;
 
 pub use answer::{Answer, Opened};
 pub use draft::draft;

@@ -2,7 +2,7 @@
 
 use crate::error::QueryError;
 use crate::source;
-use crate::sql::{Aggregation, Options, Relation, Walk, take_options};
+use crate::sql::{Aggregation, Options, Relation, Walk, planner, take_options};
 use crate::tables::Tables;
 use datafusion::common::config::ConfigOptions;
 use datafusion::logical_expr::LogicalPlan;
@@ -10,6 +10,7 @@ use datafusion::prelude::{SessionConfig, SessionContext};
 use datafusion::sql::parser::Statement;
 use datafusion::sql::sqlparser::ast;
 use datafusion::sql::sqlparser::dialect::GenericDialect;
+use datafusion::sql::sqlparser::keywords::{Keyword, RESERVED_FOR_COLUMN_ALIAS, RESERVED_FOR_TABLE_ALIAS};
 use datafusion::sql::sqlparser::parser::Parser;
 use datafusion::sql::sqlparser::tokenizer::{Token, TokenWithSpan};
 use reticent_policy::{Accounting, Policy};
@@ -18,6 +19,38 @@ use std::collections::HashMap;
 
 /// How deep parentheses and sub-queries may be nested.
 const DEEPEST: usize = 48;
+
+/// Words that SQL is made of, beyond those that cannot be an alias.
+const WORDS: [Keyword; 22] = [
+    Keyword::AS,
+    Keyword::BY,
+    Keyword::AND,
+    Keyword::OR,
+    Keyword::NOT,
+    Keyword::IN,
+    Keyword::IS,
+    Keyword::NULL,
+    Keyword::LIKE,
+    Keyword::BETWEEN,
+    Keyword::CASE,
+    Keyword::WHEN,
+    Keyword::THEN,
+    Keyword::ELSE,
+    Keyword::ALL,
+    Keyword::DISTINCT,
+    Keyword::ASC,
+    Keyword::DESC,
+    Keyword::EXISTS,
+    Keyword::FILTER,
+    Keyword::TRUE,
+    Keyword::FALSE,
+];
+
+/// The most operators and keywords that follow each other without a comma.
+const LONGEST_CHAIN: usize = 400;
+
+/// The most sub-queries and CTEs.
+const MOST_SELECTS: usize = 24;
 
 /// The longest query that is read, in bytes.
 const LONGEST: usize = 1 << 20;
@@ -56,6 +89,7 @@ pub async fn prepare(policy: &Policy, sql: &str, options: Options) -> Result<Pre
         return Err(QueryError::Refused(format!("the query has {} bytes; at most {LONGEST} are read", sql.len())));
     }
     let (tokens, own_options) = take_options(sql)?;
+    check_size(&tokens)?;
     let options = options.or(own_options);
     let query = parse(in_the_policys_case(tokens, policy))?;
     let sql = query.to_string();
@@ -71,10 +105,9 @@ pub async fn prepare(policy: &Policy, sql: &str, options: Options) -> Result<Pre
     let tables = Tables::new(policy, public);
     tables.register(&context)?;
     let state = context.state();
-    let message = |error: datafusion::common::DataFusionError| QueryError::Refused(in_our_words(&error, policy));
     let statement = Statement::Statement(Box::new(ast::Statement::Query(query)));
-    let raw = state.statement_to_plan(statement).await.map_err(message)?;
-    let typed = state.analyzer().execute_and_check(raw, state.config_options(), |_, _| {}).map_err(message)?;
+    let raw = state.statement_to_plan(statement).await.map_err(planner)?;
+    let typed = state.analyzer().execute_and_check(raw, state.config_options(), |_, _| {}).map_err(planner)?;
 
     let walk = Walk { state: &state, tables: &tables, max_groups: options.max_groups, max_rows: options.max_rows };
     let (released, mut aggregation) = match walk.relation(&typed).await? {
@@ -115,6 +148,51 @@ pub async fn prepare(policy: &Policy, sql: &str, options: Options) -> Result<Pre
     Ok(Prepared { aggregation, plan, sql, columns: names, epsilon, delta, after, context })
 }
 
+/// Refuses what would make a tree too deep to walk: the parser counts parentheses, but a chain of operators or of sub-queries makes a deep tree without any.
+fn check_size(tokens: &[TokenWithSpan]) -> Result<(), QueryError> {
+    let is = |token: &Token, words: &[Keyword]| {
+        matches!(token, Token::Word(word) if word.quote_style.is_none() && words.contains(&word.keyword))
+    };
+    let selects = tokens.iter().filter(|token| is(&token.token, &[Keyword::SELECT])).count();
+    if selects > MOST_SELECTS {
+        return Err(QueryError::Refused(format!(
+            "the query has {selects} SELECTs: at most {MOST_SELECTS} are read; ask in several queries"
+        )));
+    }
+    // How many operators follow each other, in each parenthesis that is open.
+    let mut chains = vec![0_usize];
+    for TokenWithSpan { token, .. } in tokens {
+        match token {
+            Token::LParen => chains.push(0),
+            Token::RParen => {
+                // More closed than opened is the parser's to refuse.
+                chains.pop();
+                if chains.is_empty() {
+                    chains.push(0);
+                }
+            }
+            Token::Comma | Token::Period | Token::Number(..) | Token::SingleQuotedString(_) => {}
+            token if is(token, &[Keyword::WHEN, Keyword::THEN, Keyword::ELSE]) => {}
+            Token::Word(word) if word.quote_style.is_some() || word.keyword == Keyword::NoKeyword => {}
+            _ => {
+                if let Some(chain) = chains.last_mut() {
+                    *chain += 1;
+                }
+            }
+        }
+        if let (Token::Comma, Some(chain)) = (token, chains.last_mut()) {
+            *chain = 0;
+        }
+        if chains.iter().sum::<usize>() > LONGEST_CHAIN {
+            return Err(QueryError::Refused(format!(
+                "the query has more than {LONGEST_CHAIN} operators and keywords in one expression; use IN lists, or ask in \
+                 several queries"
+            )));
+        }
+    }
+    Ok(())
+}
+
 /// What the noise is planned for.
 fn design(aggregation: &Aggregation, epsilon: f64, delta: Option<f64>) -> Design {
     Design {
@@ -148,17 +226,6 @@ fn price(policy: &Policy, options: &Options) -> Result<(f64, Option<f64>), Query
     Ok((epsilon, (delta > 0.0).then_some(delta)))
 }
 
-/// A message of the planner, which sees the query and the policy and no data, without the planner's own names for things.
-fn in_our_words(error: &datafusion::common::DataFusionError, policy: &Policy) -> String {
-    let text = error.strip_backtrace().replace("datafusion.public.", "");
-    let text = text.strip_prefix("Error during planning: ").or(text.strip_prefix("Schema error: ")).unwrap_or(&text);
-    if text.starts_with("table ") && text.ends_with("not found") {
-        let tables: Vec<&str> = policy.tables().iter().map(|table| table.name()).collect();
-        return format!("{text}: the policy has {}", tables.join(", "));
-    }
-    text.to_owned()
-}
-
 fn parse(tokens: Vec<TokenWithSpan>) -> Result<Box<ast::Query>, QueryError> {
     let dialect = GenericDialect {};
     let mut parser = Parser::new(&dialect).with_recursion_limit(DEEPEST).with_tokens_with_locations(tokens);
@@ -185,10 +252,31 @@ fn in_the_policys_case(tokens: Vec<TokenWithSpan>, policy: &Policy) -> Vec<Token
         }
     }
     let mut spelt = tokens;
+    // For each parenthesis that is open, whether a type or a part of a date may stand in it.
+    let mut open: Vec<Option<Keyword>> = Vec::new();
     for place in 0..spelt.len() {
-        // A function's name, or the type before a literal, is not a column.
-        let next = spelt.get(place + 1).map(|token| token.token.clone());
-        if matches!(next, Some(Token::LParen | Token::SingleQuotedString(_))) {
+        let keyword = |at: usize| match spelt.get(at).map(|token| &token.token) {
+            Some(Token::Word(word)) if word.quote_style.is_none() => Some(word.keyword),
+            _ => None,
+        };
+        match spelt[place].token {
+            Token::LParen => open.push(place.checked_sub(1).and_then(keyword)),
+            Token::RParen => {
+                open.pop();
+            }
+            _ => {}
+        }
+        let before = place.checked_sub(1).and_then(keyword);
+        let inside = open.last().copied().flatten();
+        let a_type = before == Some(Keyword::AS) && matches!(inside, Some(Keyword::CAST | Keyword::TRY_CAST));
+        let a_part = inside == Some(Keyword::EXTRACT) && keyword(place + 1) == Some(Keyword::FROM);
+        // A function's name, or the type before a literal, is not a column; nor is a word that SQL is made of, which has to be quoted to be a name.
+        let next = spelt.get(place + 1).map(|token| &token.token);
+        let called = matches!(next, Some(Token::LParen | Token::SingleQuotedString(_)));
+        let reserved = keyword(place).is_some_and(|word| {
+            RESERVED_FOR_TABLE_ALIAS.contains(&word) || RESERVED_FOR_COLUMN_ALIAS.contains(&word) || WORDS.contains(&word)
+        });
+        if a_type || a_part || called || reserved {
             continue;
         }
         if let Token::Word(word) = &mut spelt[place].token

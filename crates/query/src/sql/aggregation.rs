@@ -7,7 +7,7 @@ use super::rows::{Rows, Unit, plain_column, planner, refused};
 use super::total::{Total, constant};
 use crate::engine::Measure;
 use crate::error::QueryError;
-use datafusion::arrow::datatypes::DataType;
+use datafusion::arrow::datatypes::{DataType, TimeUnit};
 use datafusion::common::{Column, ScalarValue, TableReference};
 use datafusion::execution::SessionState;
 use datafusion::logical_expr::expr::AggregateFunction;
@@ -82,6 +82,8 @@ pub struct Key {
     pub(crate) relation: Option<TableReference>,
     /// Its type.
     pub data_type: DataType,
+    /// The type in which the engine tells groups apart.
+    pub(crate) engine_type: DataType,
     /// Its public values, if they are known.
     pub values: Option<Vec<ScalarValue>>,
 }
@@ -155,9 +157,7 @@ impl Collector<'_> {
     /// The numeric argument of an aggregate without the cast that the planner put around it, with its public facts.
     fn number(&self, name: &str, argument: &Expr) -> Result<(Expr, Facts, bool), QueryError> {
         let bare = match argument {
-            Expr::Cast(cast) if self.type_of(&cast.expr)?.is_numeric() && cast.field.data_type().is_numeric() => {
-                cast.expr.as_ref()
-            }
+            Expr::Cast(cast) if keeps_value(&self.type_of(&cast.expr)?, cast.field.data_type()) => cast.expr.as_ref(),
             other => other,
         };
         let of = self.type_of(bare)?;
@@ -332,6 +332,23 @@ fn unit_total(grid: &Grid, unit: Range) -> Contribution {
     Contribution::Total { lower: steps(unit.lower).min(0), upper: steps(unit.upper).max(0) }
 }
 
+/// Whether a cast between types of numbers changes no value, as those that the planner puts around arguments. One that a query asks for, such as of reals to integers, does.
+fn keeps_value(from: &DataType, to: &DataType) -> bool {
+    (from.is_numeric() && *to == DataType::Float64) || (from.is_integer() && *to == DataType::Int64)
+}
+
+/// The type in which the engine tells the values of a key apart: parts of dates are small integers, for example, and it has one kind of them.
+fn key_type(of: &DataType) -> Option<DataType> {
+    Some(match of {
+        of if of.is_integer() => DataType::Int64,
+        of if of.is_floating() => DataType::Float64,
+        of if of.is_string() => DataType::Utf8View,
+        DataType::Boolean | DataType::Date32 => of.clone(),
+        DataType::Timestamp(_, None) => DataType::Timestamp(TimeUnit::Microsecond, None),
+        _ => return None,
+    })
+}
+
 /// The distinct values of a column of public tables, read from them.
 async fn public_values(
     state: &SessionState,
@@ -367,10 +384,12 @@ pub(crate) async fn aggregation(
     for key in &aggregate.group_expr {
         for column in key.column_refs() {
             if let Some(place) = rows.place(column)
-                && let Domain::Public(plan, source) = facts[place].domain.clone()
+                && let Domain::Public { plan, column: source, lost } = facts[place].domain.clone()
             {
                 let values = public_values(state, run, &plan, &source).await?;
                 facts[place].domain = Domain::Values(Arc::new(values));
+                // The values that were read have their NULL among them.
+                facts[place].nullable = lost;
             }
         }
     }
@@ -389,8 +408,15 @@ pub(crate) async fn aggregation(
         }
         let (relation, name) = key.qualified_name();
         let data_type = key.get_type(&schema).map_err(planner)?;
-        expressions.push(total.expression(key)?.alias(format!("key{place}")));
-        keys.push(Key { name, relation, data_type, values: domains.values(key) });
+        let Some(engine_type) = key_type(&data_type) else {
+            return refused(format!("groups by {data_type} are not offered: numbers, texts, truth values, dates and moments are"));
+        };
+        let mut value = total.expression(key)?;
+        if engine_type != data_type {
+            value = try_cast(value, engine_type.clone());
+        }
+        expressions.push(value.alias(format!("key{place}")));
+        keys.push(Key { name, relation, data_type, engine_type, values: domains.values(key) });
     }
     let mut collector = Collector { rows, total, max_rows: limits.max_rows, values: Vec::new(), measures: Vec::new() };
     let mut calls = Vec::new();

@@ -27,6 +27,12 @@ pub(crate) struct Domains<'a> {
 
 /// A list of values without duplicates, in ascending order, NULL last.
 fn distinct(mut values: Vec<ScalarValue>) -> Vec<ScalarValue> {
+    for value in &mut values {
+        // -0.0 and 0.0 are one key, and so are all NaN.
+        if let ScalarValue::Float64(Some(number)) = value {
+            *number = if number.is_nan() { f64::NAN } else { *number + 0.0 };
+        }
+    }
     values.sort_by(|a, b| {
         a.is_null().cmp(&b.is_null()).then_with(|| a.partial_cmp(b).unwrap_or(std::cmp::Ordering::Equal))
     });
@@ -79,7 +85,7 @@ impl Domains<'_> {
         let of = expression.get_type(self.schema).ok()?;
         let mut values = match &facts.domain {
             Domain::Values(values) => values.as_ref().clone(),
-            Domain::Public(..) => return None,
+            Domain::Public { .. } => return None,
             Domain::Unknown if of == DataType::Boolean => {
                 vec![ScalarValue::Boolean(Some(false)), ScalarValue::Boolean(Some(true))]
             }

@@ -14,7 +14,14 @@ pub(crate) enum Domain {
     /// These, as the policy says.
     Values(Arc<Vec<ScalarValue>>),
     /// Those of a column of public tables, which may be read.
-    Public(Arc<LogicalPlan>, Column),
+    Public {
+        /// The tables.
+        plan: Arc<LogicalPlan>,
+        /// The column.
+        column: Column,
+        /// Whether a join makes it NULL where there is no match.
+        lost: bool,
+    },
 }
 
 /// What is publicly known of a column.

@@ -7,6 +7,7 @@ mod aggregation;
 mod arithmetic;
 mod domain;
 mod facts;
+mod joined_text;
 mod options;
 mod range;
 mod released;
@@ -20,5 +21,8 @@ pub use options::Options;
 pub(crate) use facts::{Domain, Facts};
 pub(crate) use options::take_options;
 pub(crate) use range::Range;
+pub(crate) use rows::planner;
 pub(crate) use released::RELEASED;
+#[cfg(test)]
+pub(crate) use total::Total;
 pub(crate) use walk::{Relation, Walk, released_schema};

@@ -3,6 +3,7 @@
 //! Privacy does not rest on this: values are clamped to the range that is found before they are summed. A range that is too narrow would clamp, one that is too wide
 //! would add noise.
 
+use super::total::constant;
 use datafusion::arrow::datatypes::DataType;
 use datafusion::common::{Column, ScalarValue};
 use datafusion::logical_expr::{Expr, Operator};
@@ -83,6 +84,8 @@ pub(crate) fn range_of(expression: &Expr, column: &impl Fn(&Column) -> Range) ->
         Expr::Alias(alias) => of(&alias.expr),
         Expr::BinaryExpr(binary) => of(&binary.left).combined(binary.op, of(&binary.right)),
         Expr::Negative(inner) => Range::new(0.0, 0.0).combined(Operator::Minus, of(inner)),
+        Expr::Cast(cast) if cast.field.data_type().is_integer() => of(&cast.expr).through(f64::trunc),
+        Expr::TryCast(cast) if cast.field.data_type().is_integer() => of(&cast.expr).through(f64::trunc),
         Expr::Cast(cast) if number(cast.field.data_type()) => of(&cast.expr),
         Expr::TryCast(cast) if number(cast.field.data_type()) => of(&cast.expr),
         Expr::Case(case) => {
@@ -143,7 +146,7 @@ fn cap(
     unknown: f64,
     join: impl Fn(f64, f64) -> f64,
 ) -> f64 {
-    let literals = arguments.iter().filter(|argument| matches!(argument, Expr::Literal(..)));
+    let literals = arguments.iter().filter(|argument| constant(argument).is_some_and(|value| !value.is_null()));
     let bound = literals.map(|argument| side(of(argument))).filter(|bound| bound.is_finite()).reduce(&join);
     bound.unwrap_or_else(|| {
         let all: Vec<f64> = arguments.iter().map(|argument| side(of(argument))).collect();

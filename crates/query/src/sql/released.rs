@@ -174,7 +174,14 @@ impl Released {
     /// An aggregate over released figures: it costs nothing more.
     pub(crate) fn aggregate(self, aggregate: &Aggregate) -> Result<Released, QueryError> {
         let input = self.bare()?;
-        let again = Aggregate::try_new(Arc::new(input), aggregate.group_expr.clone(), aggregate.aggr_expr.clone());
+        let keys = aggregate.group_expr.iter().map(|key| named(&input, key)).collect::<Result<_, _>>()?;
+        let total = Total::new(input.schema(), &no_subquery);
+        let call = |expression: &Expr| {
+            let (relation, name) = expression.qualified_name();
+            Ok(total.aggregate(expression)?.alias_qualified(relation, name))
+        };
+        let calls = aggregate.aggr_expr.iter().map(call).collect::<Result<_, QueryError>>()?;
+        let again = Aggregate::try_new(Arc::new(input.clone()), keys, calls);
         Ok(Released::without_widths(LogicalPlan::Aggregate(again.map_err(planner)?)))
     }
 
@@ -187,11 +194,13 @@ impl Released {
             |side: &LogicalPlan, expression: &Expr| Total::new(side.schema(), &no_subquery).expression(expression);
         let on = join.on.iter().map(|(a, b)| Ok((total(&left, a)?, total(&right, b)?)));
         let on = on.collect::<Result<Vec<_>, QueryError>>()?;
+        let both = left.schema().join(right.schema()).map_err(planner)?;
+        let filter = join.filter.as_ref().map(|filter| Total::new(&both, &no_subquery).expression(filter)).transpose()?;
         let again = Join::try_new(
             Arc::new(left),
             Arc::new(right),
             on,
-            join.filter.clone(),
+            filter,
             join.join_type,
             join.join_constraint,
             join.null_equality,

@@ -9,7 +9,7 @@
 use super::facts::{Domain, Facts};
 use super::range::{Range, range_of};
 use crate::error::QueryError;
-use datafusion::common::Column;
+use datafusion::common::{Column, DFSchema};
 use datafusion::logical_expr::expr::Alias;
 use datafusion::logical_expr::utils::split_conjunction;
 use datafusion::logical_expr::{Expr, Join, JoinType, LogicalPlan, Operator};
@@ -51,7 +51,21 @@ pub(crate) fn refused<T>(message: impl Into<String>) -> Result<T, QueryError> {
 
 /// A message of the planner, which sees the query and the policy and no data.
 pub(crate) fn planner(error: datafusion::common::DataFusionError) -> QueryError {
-    QueryError::Refused(error.strip_backtrace())
+    QueryError::Refused(in_plain_words(&error.strip_backtrace()))
+}
+
+/// The planner's message without its own names for kinds of errors, and without guesses, which differ from run to run.
+fn in_plain_words(message: &str) -> String {
+    let kinds = ["Error during planning: ", "Schema error: ", "This feature is not implemented: ", "Internal error: "];
+    let mut words = message;
+    while let Some(rest) = kinds.iter().find_map(|kind| words.strip_prefix(kind)) {
+        words = rest;
+    }
+    if let Some((call, _)) = words.split_once(" failed to match any signature") {
+        return format!("{call} does not take arguments of these types; see docs/sql.md for what is offered");
+    }
+    let words = words.split("\nDid you mean").next().unwrap_or(words);
+    words.replace("datafusion.public.", "").replace("datafusion.", "")
 }
 
 /// The column that an expression is, if it is one under another name.
@@ -125,14 +139,20 @@ impl Rows {
 
 /// The equalities that a join demands, left side first: those of its key, and those in its condition.
 pub(crate) fn equalities(join: &Join) -> Vec<(Expr, Expr)> {
+    let (left, right) = (join.left.schema(), join.right.schema());
+    // An equality of two columns of one side (`p.id = p.id`) says nothing about the other.
+    let of = |side: &DFSchema, part: &Expr| part.column_refs().into_iter().all(|column| side.has_column(column));
     let mut pairs = join.on.clone();
     for condition in join.filter.iter().flat_map(split_conjunction) {
         if let Expr::BinaryExpr(binary) = condition
             && binary.op == Operator::Eq
         {
-            let (a, b) = (binary.left.as_ref().clone(), binary.right.as_ref().clone());
-            let on_left = |side: &Expr| plain_column(side).is_some_and(|column| join.left.schema().has_column(column));
-            pairs.push(if on_left(&a) { (a, b) } else { (b, a) });
+            let (a, b) = (binary.left.as_ref(), binary.right.as_ref());
+            if of(left, a) && of(right, b) {
+                pairs.push((a.clone(), b.clone()));
+            } else if of(left, b) && of(right, a) {
+                pairs.push((b.clone(), a.clone()));
+            }
         }
     }
     pairs
@@ -140,22 +160,20 @@ pub(crate) fn equalities(join: &Join) -> Vec<(Expr, Expr)> {
 
 /// Which rows a side of a join can lose to NULL.
 fn widened(facts: &[Facts], nullable: bool) -> Vec<Facts> {
-    facts.iter().map(|fact| Facts { nullable: fact.nullable || nullable, ..fact.clone() }).collect()
+    let widen = |fact: &Facts| match fact.domain.clone() {
+        Domain::Public { plan, column, lost } => {
+            Facts { nullable: fact.nullable || nullable, domain: Domain::Public { plan, column, lost: lost || nullable }, ..fact.clone() }
+        }
+        _ => Facts { nullable: fact.nullable || nullable, ..fact.clone() },
+    };
+    facts.iter().map(widen).collect()
 }
 
-/// What is known of the columns of public tables: their values may be read.
-pub(crate) fn public_facts(plan: &LogicalPlan) -> Vec<Facts> {
-    let shared = std::sync::Arc::new(plan.clone());
-    let columns = plan.schema().columns();
-    let of = |column| Facts { domain: Domain::Public(shared.clone(), column), nullable: false, ..Facts::unknown() };
-    columns.into_iter().map(of).collect()
-}
-
-/// A join of private rows (on the left if `private_is_left`) with public ones. `identifies` says whether the public columns of the join identify a row.
+/// A join of private rows (on the left if `private_is_left`) with public ones, of which `public` is known. `identifies` says whether the public columns of the join identify a row.
 pub(crate) fn with_public(
     join: Join,
     private: &Rows,
-    public: &LogicalPlan,
+    public: &[Facts],
     private_is_left: bool,
     identifies: bool,
 ) -> Result<Rows, QueryError> {
@@ -182,7 +200,7 @@ pub(crate) fn with_public(
         );
     }
     let public_side =
-        widened(&public_facts(public), matches!((private_is_left, join.join_type), (true, Left) | (false, Right)));
+        widened(public, matches!((private_is_left, join.join_type), (true, Left) | (false, Right)));
     let (facts, offset) = match (private_is_left, one_sided) {
         (_, true) => (private.facts.clone(), 0),
         (true, false) => ([private.facts.clone(), public_side].concat(), 0),

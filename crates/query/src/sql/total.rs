@@ -1,12 +1,22 @@
 //! Which expressions a query may use over rows, and how each is made total: it has a value, or NULL, for every row, so that no row can stop a query.
 
 use super::arithmetic::checked;
+use super::rows::{planner, refused};
 use crate::error::QueryError;
-use datafusion::arrow::datatypes::{DataType, TimeUnit};
+use super::joined_text::{Joining, joined};
+use datafusion::arrow::array::RecordBatchOptions;
+use datafusion::arrow::compute::can_cast_types;
+use datafusion::arrow::datatypes::{DataType, Schema, TimeUnit};
+use datafusion::arrow::record_batch::RecordBatch;
+use datafusion::common::tree_node::{Transformed, TreeNode};
 use datafusion::common::{DFSchema, ScalarValue};
-use datafusion::logical_expr::expr::{Alias, Between, Case, InList, Like, ScalarFunction};
+use datafusion::logical_expr::execution_props::ExecutionProps;
+use datafusion::logical_expr::physical_planning_context::PhysicalPlanningContext;
+use datafusion::logical_expr::expr::{AggregateFunction, Alias, Between, Case, InList, Like, ScalarFunction};
 use datafusion::logical_expr::{BinaryExpr, Expr, ExprSchemable, LogicalPlan, Operator, try_cast};
+use datafusion::physical_expr::create_physical_expr;
 use datafusion::prelude::{lit, when};
+use std::sync::Arc;
 
 /// The most values in an `IN` list.
 const LONGEST_LIST: usize = 10_000;
@@ -14,9 +24,8 @@ const LONGEST_LIST: usize = 10_000;
 /// The first and the last day of the years 1 to 9999, in days since 1970: beyond them calendar functions have no answer.
 const DAYS: (i32, i32) = (-719_162, 2_932_896);
 
-fn refused<T>(message: impl Into<String>) -> Result<T, QueryError> {
-    Err(QueryError::Refused(message.into()))
-}
+/// The same for the years 1678 to 2261: `date_trunc` computes in nanoseconds, of which 64 bits hold no more.
+const DAYS_OF_NANOSECONDS: (i32, i32) = (-106_650, 106_650);
 
 /// How a function of the engine is made total.
 enum Rule {
@@ -24,6 +33,12 @@ enum Rule {
     Total { literals: &'static [usize] },
     /// It is, over floats.
     OverFloats,
+    /// The first argument that is not NULL. The engine computes it only in another form.
+    FirstPresent,
+    /// It stops at negative numbers.
+    Root,
+    /// It is, over floats, but for zero raised to a negative power.
+    Power,
     /// Its argument at this place is a date or time, and it is total for the years 1 to 9999.
     Calendar { date: usize },
     /// The greatest negative number has no absolute value.
@@ -34,15 +49,18 @@ enum Rule {
 
 fn rule(name: &str) -> Option<Rule> {
     Some(match name {
-        "coalesce" | "nvl" | "nullif" | "greatest" | "least" | "lower" | "upper" | "btrim" | "ltrim" | "rtrim"
+        "coalesce" | "nvl" => Rule::FirstPresent,
+        "nullif" | "greatest" | "least" | "lower" | "upper" | "btrim" | "ltrim" | "rtrim"
         | "character_length" | "octet_length" | "strpos" | "starts_with" | "ends_with" | "contains" | "ascii"
-        | "initcap" | "reverse" | "floor" | "ceil" | "signum" | "isnan" | "iszero" | "nanvl" | "sqrt" | "ln"
+        | "initcap" | "reverse" | "floor" | "ceil" | "signum" | "isnan" | "iszero" | "nanvl" | "ln"
         | "log10" | "log2" | "exp" | "sin" | "cos" | "tan" | "atan" | "asin" | "acos" | "cbrt" | "degrees"
         | "radians" => Rule::Total { literals: &[] },
         "round" | "trunc" | "left" | "right" => Rule::Total { literals: &[1] },
         "substr" | "split_part" => Rule::Total { literals: &[1, 2] },
         "regexp_like" => Rule::Total { literals: &[1, 2] },
-        "power" | "log" | "atan2" => Rule::OverFloats,
+        "log" | "atan2" => Rule::OverFloats,
+        "sqrt" => Rule::Root,
+        "power" => Rule::Power,
         "date_part" | "date_trunc" => Rule::Calendar { date: 1 },
         "abs" => Rule::Absolute,
         "concat" | "concat_ws" => Rule::Joins,
@@ -87,7 +105,7 @@ impl<'a> Total<'a> {
     }
 
     fn of_type(&self, expression: &Expr) -> Result<DataType, QueryError> {
-        expression.get_type(self.schema).map_err(|error| QueryError::Refused(error.strip_backtrace()))
+        expression.get_type(self.schema).map_err(planner)
     }
 
     /// The same value wherever the engine gives one, NULL where it would stop, an error if it is not offered.
@@ -98,6 +116,7 @@ impl<'a> Total<'a> {
             Expr::BinaryExpr(binary) => self.binary(binary)?,
             Expr::Like(like) => {
                 literal_pattern(&like.pattern, "LIKE")?;
+                self.tried(expression)?;
                 Expr::Like(Like { expr: self.boxed(&like.expr)?, ..like.clone() })
             }
             Expr::Not(inner) => Expr::Not(self.boxed(inner)?),
@@ -144,6 +163,64 @@ impl<'a> Total<'a> {
             Expr::Unnest(_) => return refused("UNNEST is not offered"),
             other => return refused(format!("the expression {other} is not offered")),
         })
+    }
+
+    /// An expression that may be an aggregate: what it is computed of is total.
+    pub(crate) fn aggregate(&self, expression: &Expr) -> Result<Expr, QueryError> {
+        Ok(match expression {
+            Expr::Alias(alias) => Expr::Alias(Alias { expr: Box::new(self.aggregate(&alias.expr)?), ..alias.clone() }),
+            Expr::AggregateFunction(call) => {
+                let mut params = call.params.clone();
+                for argument in &mut params.args {
+                    *argument = self.expression(argument)?;
+                }
+                for key in &mut params.order_by {
+                    key.expr = self.expression(&key.expr)?;
+                }
+                params.filter = params.filter.as_deref().map(|filter| self.boxed(filter)).transpose()?;
+                Expr::AggregateFunction(AggregateFunction { func: call.func.clone(), params })
+            }
+            other => self.expression(other)?,
+        })
+    }
+
+    /// Literals that the engine does not take, such as a broken pattern, are found on a row that is made up here, and not on somebody's.
+    fn tried(&self, expression: &Expr) -> Result<(), QueryError> {
+        let sample = expression.clone().map_children(|child| {
+            Ok(if constant(&child).is_some() {
+                Transformed::no(child)
+            } else {
+                let of = child.get_type(self.schema)?;
+                Transformed::yes(lit(ScalarValue::new_default(&of).or_else(|_| ScalarValue::try_new_null(&of))?))
+            })
+        });
+        let outcome = sample.and_then(|sample| {
+            let options = RecordBatchOptions::new().with_row_count(Some(1));
+            let row = RecordBatch::try_new_with_options(Arc::new(Schema::empty()), vec![], &options)?;
+            create_physical_expr(&sample.data, &DFSchema::empty(), &ExecutionProps::new(), &PhysicalPlanningContext::default())?.evaluate(&row)
+        });
+        match outcome {
+            Ok(_) => Ok(()),
+            Err(error) => refused(format!("{expression} cannot be computed: {}", error.strip_backtrace())),
+        }
+    }
+
+    /// Joined texts, in the type that the planner expects.
+    fn joined(&self, joining: Joining, pieces: &[Expr], of: DataType) -> Result<Expr, QueryError> {
+        let mut texts = Vec::new();
+        for piece in pieces {
+            texts.push(if self.of_type(piece)?.is_string() {
+                self.expression(piece)?
+            } else {
+                self.cast(piece, &DataType::Utf8View)?
+            });
+        }
+        let text = joined(joining, texts);
+        match of {
+            DataType::Utf8View => Ok(text),
+            DataType::Utf8 | DataType::LargeUtf8 => Ok(try_cast(text, of)),
+            other => refused(format!("joining texts to {other} is not offered: they are TEXT")),
+        }
     }
 
     fn public_subquery(
@@ -194,13 +271,13 @@ impl<'a> Total<'a> {
             }
             Operator::RegexMatch | Operator::RegexIMatch | Operator::RegexNotMatch | Operator::RegexNotIMatch => {
                 literal_pattern(&binary.right, "a regular expression")?;
+                self.tried(&Expr::BinaryExpr(binary.clone()))?;
                 let (left, right) = sides()?;
                 Ok(Expr::BinaryExpr(BinaryExpr::new(Box::new(left), binary.op, Box::new(right))))
             }
             Operator::StringConcat => {
-                self.short_pieces(&[*binary.left.clone(), *binary.right.clone()], "||")?;
-                let (left, right) = sides()?;
-                Ok(Expr::BinaryExpr(BinaryExpr::new(Box::new(left), binary.op, Box::new(right))))
+                let of = self.of_type(&Expr::BinaryExpr(binary.clone()))?;
+                self.joined(Joining::Operator, &[*binary.left.clone(), *binary.right.clone()], of)
             }
             other => refused(format!("the operator {other} is not offered over rows")),
         }
@@ -260,7 +337,18 @@ impl<'a> Total<'a> {
                 "a cast to {to} is not offered: INTEGER, DOUBLE, TEXT, BOOLEAN, DATE and TIMESTAMP are"
             ));
         }
-        Ok(try_cast(self.expression(inner)?, to.clone()))
+        let from = self.of_type(inner)?;
+        let strange = matches!(from, DataType::Date32 | DataType::Timestamp(..)) && (to.is_numeric() || *to == DataType::Boolean);
+        if !can_cast_types(&from, to) || strange {
+            return refused(format!("a cast from {from} to {to} is not offered; for dates use DATE_PART"));
+        }
+        let mut value = self.expression(inner)?;
+        let shown = to.is_string() || (*to == DataType::Date32 && from != DataType::Date32);
+        if matches!(from, DataType::Date32 | DataType::Timestamp(..)) && shown {
+            // The calendar of the cast ends earlier than the numbers do, and it stops there.
+            value = when(covered(value.clone(), &from, DAYS, "a cast")?, value).end().map_err(planner)?;
+        }
+        Ok(try_cast(value, to.clone()))
     }
 
     fn in_list(&self, list: &InList) -> Result<Expr, QueryError> {
@@ -287,6 +375,9 @@ impl<'a> Total<'a> {
                         return refused(format!("argument {which} of {name} must be written as a literal"));
                     }
                 }
+                if !literals.is_empty() {
+                    self.tried(&Expr::ScalarFunction(call.clone()))?;
+                }
                 Ok(again(arguments))
             }
             Rule::OverFloats => {
@@ -297,6 +388,33 @@ impl<'a> Total<'a> {
                 let result = again(arguments);
                 Ok(if of == DataType::Float64 { result } else { try_cast(result, of) })
             }
+            Rule::FirstPresent => {
+                let Some(last) = arguments.pop() else { return refused(format!("{name} takes at least one argument")) };
+                let branch = |value: Expr| (Box::new(value.clone().is_not_null()), Box::new(value));
+                let when_then_expr: Vec<_> = arguments.into_iter().map(branch).collect();
+                if when_then_expr.is_empty() {
+                    return Ok(last);
+                }
+                Ok(Expr::Case(Case { expr: None, when_then_expr, else_expr: Some(Box::new(last)) }))
+            }
+            Rule::Root => {
+                let value = arguments[0].clone();
+                let zero = lit(ScalarValue::new_zero(&self.of_type(&value)?).map_err(planner)?);
+                arguments[0] = when(value.clone().gt_eq(zero), value).end().map_err(planner)?;
+                Ok(again(arguments))
+            }
+            Rule::Power => {
+                let of = self.of_type(&Expr::ScalarFunction(call.clone()))?;
+                let [base, exponent] = arguments.as_slice() else {
+                    return refused("power takes a number and an exponent");
+                };
+                let base = self.as_type(base.clone(), &DataType::Float64)?;
+                let exponent = self.as_type(exponent.clone(), &DataType::Float64)?;
+                let answered = base.clone().not_eq(lit(0.0)).or(exponent.clone().gt_eq(lit(0.0)));
+                let base = when(answered, base).end().map_err(planner)?;
+                let result = again(vec![base, exponent]);
+                Ok(if of == DataType::Float64 { result } else { try_cast(result, of) })
+            }
             Rule::Calendar { date } => {
                 let Some(argument) = call.args.get(date) else {
                     return refused(format!("{name} takes a part and a date"));
@@ -304,10 +422,10 @@ impl<'a> Total<'a> {
                 if call.args.first().and_then(constant).is_none() {
                     return refused(format!("argument 1 of {name} must be written as a literal, such as 'month'"));
                 }
-                let (first, last) = calendar(&self.of_type(argument)?, name)?;
-                let value = arguments[date].clone();
-                let covered = value.clone().gt_eq(lit(first)).and(value.lt_eq(lit(last)));
-                when(covered, again(arguments)).end().map_err(|error| QueryError::Refused(error.strip_backtrace()))
+                self.tried(&Expr::ScalarFunction(call.clone()))?;
+                let days = if name == "date_trunc" { DAYS_OF_NANOSECONDS } else { DAYS };
+                let covered = covered(arguments[date].clone(), &self.of_type(argument)?, days, name)?;
+                when(covered, again(arguments)).end().map_err(planner)
             }
             Rule::Absolute => {
                 let of = self.of_type(&call.args[0])?;
@@ -318,23 +436,15 @@ impl<'a> Total<'a> {
                 let wide = self.as_type(value, &DataType::Int64)?;
                 let result = when(wide.clone().lt(lit(0_i64)), checked(lit(0_i64), Operator::Minus, wide.clone()))
                     .otherwise(wide)
-                    .map_err(|error| QueryError::Refused(error.strip_backtrace()))?;
+                    .map_err(planner)?;
                 Ok(if of == DataType::Int64 { result } else { try_cast(result, of) })
             }
             Rule::Joins => {
-                self.short_pieces(&call.args, name)?;
-                Ok(again(arguments))
+                let of = self.of_type(&Expr::ScalarFunction(call.clone()))?;
+                let joining = if name == "concat" { Joining::Pieces } else { Joining::WithSeparator };
+                self.joined(joining, &call.args, of)
             }
         }
-    }
-
-    /// Texts are cut to a public length where they are read; joined texts must stay within a small multiple of it.
-    fn short_pieces(&self, pieces: &[Expr], name: &str) -> Result<(), QueryError> {
-        let columns: usize = pieces.iter().map(|piece| piece.column_refs_counts().values().sum::<usize>()).sum();
-        if columns > 16 || pieces.len() > 64 {
-            return refused(format!("{name} joins too many texts: at most 16 columns and 64 pieces"));
-        }
-        Ok(())
     }
 }
 
@@ -357,9 +467,14 @@ fn literal_pattern(pattern: &Expr, what: &str) -> Result<(), QueryError> {
     }
 }
 
+/// Whether a date or a moment is from the first to the last of these days.
+fn covered(value: Expr, of: &DataType, days: (i32, i32), name: &str) -> Result<Expr, QueryError> {
+    let (first, last) = calendar(of, days, name)?;
+    Ok(value.clone().gt_eq(lit(first)).and(value.lt_eq(lit(last))))
+}
+
 /// The first and the last moment for which calendar functions have an answer, in the type of the argument.
-fn calendar(of: &DataType, name: &str) -> Result<(ScalarValue, ScalarValue), QueryError> {
-    let (first, last) = DAYS;
+fn calendar(of: &DataType, (first, last): (i32, i32), name: &str) -> Result<(ScalarValue, ScalarValue), QueryError> {
     match of {
         DataType::Date32 => Ok((ScalarValue::Date32(Some(first)), ScalarValue::Date32(Some(last)))),
         DataType::Timestamp(unit, None) => {

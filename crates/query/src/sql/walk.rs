@@ -1,7 +1,7 @@
 //! From the planner's tree to the private aggregate, and what comes before and after it.
 
 use super::aggregation::{Aggregation, aggregation};
-use super::facts::Facts;
+use super::facts::{Domain, Facts};
 use super::range::Range;
 use super::released::{RELEASED, Released};
 use super::rows::{
@@ -12,10 +12,12 @@ use crate::error::QueryError;
 use crate::tables::Tables;
 use datafusion::arrow::datatypes::{DataType, Field, Schema};
 use datafusion::common::Column;
-use datafusion::common::tree_node::{TreeNode, TreeNodeRecursion};
+use datafusion::common::tree_node::{Transformed, TreeNode, TreeNodeRecursion};
 use datafusion::datasource::{empty::EmptyTable, provider_as_source};
 use datafusion::execution::SessionState;
 use datafusion::logical_expr::expr::{AggregateFunction, Alias};
+use datafusion::logical_expr::expr_rewriter::NamePreserver;
+use datafusion::logical_expr::utils::merge_schema;
 use datafusion::logical_expr::{
     Aggregate, Distinct, Expr, Filter, Join, LogicalPlan, LogicalPlanBuilder, Projection, SubqueryAlias, Union,
     Volatility,
@@ -140,8 +142,33 @@ impl<'a> Walk<'a> {
         })
         .map_err(planner)?;
         match wrong {
-            None => Ok(plan.clone()),
+            None => self.total_public(plan),
             Some(message) => refused(message),
+        }
+    }
+
+    /// The same plan with expressions that have an answer for every row. What the engine reads of a public table can depend on the private rows that it is joined with, and so could an error.
+    fn total_public(&self, plan: &LogicalPlan) -> Result<LogicalPlan, QueryError> {
+        let mut wrong = None;
+        let subquery = |plan: &LogicalPlan| self.public(plan);
+        let total = plan.clone().transform_up(|node| {
+            let schema = merge_schema(&node.inputs());
+            let names = NamePreserver::new(&node);
+            let rewritten = node.map_expressions(|expression| {
+                let name = names.save(&expression);
+                match Total::new(&schema, &subquery).aggregate(&expression) {
+                    Ok(total) => Ok(Transformed::yes(name.restore(total))),
+                    Err(error) => {
+                        wrong.get_or_insert(error);
+                        Ok(Transformed::no(expression))
+                    }
+                }
+            })?;
+            rewritten.map_data(LogicalPlan::recompute_schema)
+        });
+        match (wrong, total) {
+            (Some(error), _) => Err(error),
+            (None, total) => Ok(total.map_err(planner)?.data),
         }
     }
 
@@ -311,11 +338,17 @@ impl<'a> Walk<'a> {
         if inputs.iter().all(|input| matches!(input, Relation::Public(_))) {
             return Ok(Relation::Public(self.public(&LogicalPlan::Union(union.clone()))?));
         }
-        let mut parts: Vec<Rows> = Vec::new();
+        let mut sides: Vec<Rows> = Vec::new();
         for input in inputs {
             let Relation::Rows(rows) = input else {
                 return refused("UNION is offered between rows of private tables, or between public ones, not of both");
             };
+            sides.push(*rows);
+        }
+        // The unit is a column of the union if it is the same column of all parts.
+        let shared = sides.iter().all(|rows| !rows.hidden && rows.unit == sides[0].unit);
+        let mut parts: Vec<Rows> = Vec::new();
+        for rows in sides {
             let Some(unit) = rows.unit_column() else {
                 return refused("UNION is not offered where each row is a privacy unit: one row could appear twice");
             };
@@ -323,12 +356,15 @@ impl<'a> Walk<'a> {
             let seen = rows.plan.schema().columns().into_iter().enumerate();
             let shown = seen.filter(|(place, _)| !(rows.hidden && Unit::Column(*place) == rows.unit));
             let mut columns: Vec<Expr> = shown.map(|(_, column)| Expr::Column(column)).collect();
-            columns.push(Expr::Alias(Alias::new(Expr::Column(unit), None::<&str>, "__unit_of_union")));
+            let mut place = rows.unit;
+            if !shared {
+                columns.push(Expr::Alias(Alias::new(Expr::Column(unit), None::<&str>, "__unit_of_union")));
+                place = Unit::Column(columns.len() - 1);
+            }
             let facts = columns.iter().map(|column| rows.facts_of(column)).collect();
             let plan = Projection::try_new(columns, Arc::new(rows.plan.clone())).map_err(planner)?;
-            let place = plan.expr.len() - 1;
             let plan = LogicalPlan::Projection(plan);
-            parts.push(Rows { plan, unit: Unit::Column(place), hidden: true, facts, limits: rows.limits });
+            parts.push(Rows { plan, unit: place, hidden: !shared, facts, limits: rows.limits });
         }
         let plans = parts.iter().map(|part| Arc::new(part.plan.clone())).collect();
         let plan = LogicalPlan::Union(Union::try_new_with_loose_types(plans).map_err(planner)?);
@@ -339,7 +375,7 @@ impl<'a> Walk<'a> {
                 Facts { range, nullable: all.clone().any(|facts| facts.nullable), ..Facts::unknown() }
             })
             .collect();
-        Ok(Relation::Rows(Box::new(Rows { plan, unit: parts[0].unit, hidden: true, facts, limits: parts[0].limits })))
+        Ok(Relation::Rows(Box::new(Rows { plan, unit: parts[0].unit, hidden: !shared, facts, limits: parts[0].limits })))
     }
 
     async fn join(&self, join: &Join) -> Result<Relation, QueryError> {
@@ -376,12 +412,12 @@ impl<'a> Walk<'a> {
             (Relation::Rows(rows), Relation::Public(public)) => {
                 let join = rebuilt()?;
                 let identifies = self.identifies(&public, equalities(&join).into_iter().map(|(_, key)| key)).await?;
-                Ok(Relation::Rows(Box::new(with_public(join, &rows, &public, true, identifies)?)))
+                Ok(Relation::Rows(Box::new(with_public(join, &rows, &self.public_facts(&public), true, identifies)?)))
             }
             (Relation::Public(public), Relation::Rows(rows)) => {
                 let join = rebuilt()?;
                 let identifies = self.identifies(&public, equalities(&join).into_iter().map(|(key, _)| key)).await?;
-                Ok(Relation::Rows(Box::new(with_public(join, &rows, &public, false, identifies)?)))
+                Ok(Relation::Rows(Box::new(with_public(join, &rows, &self.public_facts(&public), false, identifies)?)))
             }
             (Relation::Rows(left), Relation::Rows(right)) => {
                 Ok(Relation::Rows(Box::new(of_one_unit(rebuilt()?, &left, &right)?)))
@@ -399,6 +435,18 @@ impl<'a> Walk<'a> {
                 "released figures are joined with private rows: that would need a second release. Ask in two queries",
             ),
         }
+    }
+
+    /// What is known of the columns of public tables: their values may be read, and the policy may bound them.
+    fn public_facts(&self, plan: &LogicalPlan) -> Vec<Facts> {
+        let table = scanned(plan).and_then(|name| self.tables.policy(name));
+        let shared = Arc::new(plan.clone());
+        let of = |column: Column| {
+            let declared = table.and_then(|table| table.columns().iter().find(|known| known.name() == column.name));
+            let known = declared.map_or_else(Facts::unknown, |declared| self.tables.facts(declared));
+            Facts { domain: Domain::Public { plan: shared.clone(), column, lost: false }, unit_range: None, ..known }
+        };
+        plan.schema().columns().into_iter().map(of).collect()
     }
 
     /// Whether these columns identify a row of a public table: the policy says so, and the table, which is public, agrees.
@@ -439,6 +487,15 @@ impl<'a> Walk<'a> {
             ));
         }
         Ok(())
+    }
+}
+
+/// The name of the table that a plan is nothing but a scan of.
+fn scanned(plan: &LogicalPlan) -> Option<&str> {
+    match plan {
+        LogicalPlan::TableScan(scan) => Some(scan.table_name.table()),
+        LogicalPlan::SubqueryAlias(alias) => scanned(&alias.input),
+        _ => None,
     }
 }
 

@@ -1,0 +1,14 @@
+//! Whole queries under a policy: what they compute, what one person can change, and what is refused.
+//!
+//! The noise is off here, and only here: [`noiseless`] takes exact totals for a release. It is compiled for tests alone.
+
+mod adversary;
+mod agreement;
+mod explained;
+mod grammar;
+mod noiseless;
+mod one_row;
+mod refusals;
+mod sensitivity;
+mod tables;
+mod totality;
