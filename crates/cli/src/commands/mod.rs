@@ -7,3 +7,4 @@ pub mod denoise;
 pub mod mechanisms;
 pub mod noise;
 pub mod profile;
+pub mod reproduce;

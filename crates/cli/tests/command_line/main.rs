@@ -10,3 +10,4 @@ mod noise;
 mod profile;
 mod program;
 mod refusals;
+mod reproduce;
