@@ -88,7 +88,7 @@ impl Ruler {
         let inside = |value: &f64| self.place(*value).is_some_and(|share| (-1e-9..=1.0 + 1e-9).contains(&share));
         let values: Vec<f64> = match self.spread {
             Spread::Linear => {
-                let step = round_step((self.high - self.low) / 5.0);
+                let step = round_step((self.high - self.low) / 6.0);
                 let first = (self.low / step - 1e-9).ceil();
                 // Rounded to the step, so that 3 * 0.1 is labelled 0.3.
                 (0..20).map(|i| ((first + f64::from(i)) * step * 1e12).round() / 1e12).collect()

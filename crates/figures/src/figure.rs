@@ -6,18 +6,46 @@ use crate::palette::{REFERENCE, Stroke, stroke};
 use crate::series::{Series, Shape};
 use std::fmt::Write;
 
-/// A panel with its labels.
-const PANEL_WIDTH: f64 = 400.0;
-const PANEL_HEIGHT: f64 = 310.0;
-/// The data area within it.
+/// Where the data area of a panel begins; labels live in the margins around it.
 const LEFT: f64 = 72.0;
-const RIGHT: f64 = PANEL_WIDTH - 14.0;
 const TOP: f64 = 34.0;
-const BOTTOM: f64 = PANEL_HEIGHT - 52.0;
 /// Where the legend's first line is, and how far apart its lines are.
 const LEGEND: f64 = 56.0;
 const LEGEND_LINE: f64 = 21.0;
 const MARGIN: f64 = 18.0;
+
+/// The size of a panel with its labels.
+#[derive(Clone, Copy, Debug)]
+struct Size {
+    width: f64,
+    height: f64,
+}
+
+impl Size {
+    /// The fewer panels stand side by side, the larger they are.
+    fn for_columns(columns: usize) -> Self {
+        match columns {
+            1 => Size { width: 700.0, height: 440.0 },
+            2 => Size { width: 480.0, height: 340.0 },
+            _ => Size { width: 400.0, height: 310.0 },
+        }
+    }
+
+    /// The right edge of the data area.
+    fn right(self) -> f64 {
+        self.width - 14.0
+    }
+
+    /// Its lower edge.
+    fn bottom(self) -> f64 {
+        self.height - 52.0
+    }
+
+    /// The name of the clip at the data area: the same for panels of one size, also in other figures on one page.
+    fn clip(self) -> String {
+        format!("data-{}-{}", self.width, self.height)
+    }
+}
 
 /// One chart of a figure.
 #[derive(Clone, Debug, PartialEq)]
@@ -47,19 +75,20 @@ impl Figure {
     /// The picture.
     pub fn svg(&self) -> String {
         let columns = self.columns.clamp(1, self.panels.len().max(1));
-        let width = (columns as f64 * PANEL_WIDTH + 2.0 * MARGIN).max(640.0);
+        let size = Size::for_columns(columns);
+        let width = columns as f64 * size.width + 2.0 * MARGIN;
         let entries = self.legend_entries();
         let places = legend_places(&entries, width);
         let top = places.last().map_or(LEGEND - 8.0, |place| place.1 + 12.0);
         let rows = self.panels.len().div_ceil(columns);
-        let height = top + rows as f64 * PANEL_HEIGHT + 8.0;
+        let height = top + rows as f64 * size.height + 8.0;
         let mut svg = opening(&self.title, width, height);
-        // All data areas are equal in their panels' coordinates, and so are those of other figures on the same page.
         let _ = writeln!(
             svg,
-            "<clipPath id=\"data\"><rect x=\"{LEFT}\" y=\"{TOP}\" width=\"{}\" height=\"{}\"/></clipPath>",
-            RIGHT - LEFT,
-            BOTTOM - TOP
+            "<clipPath id=\"{}\"><rect x=\"{LEFT}\" y=\"{TOP}\" width=\"{}\" height=\"{}\"/></clipPath>",
+            size.clip(),
+            size.right() - LEFT,
+            size.bottom() - TOP
         );
         for ((name, look), (x, y)) in entries.iter().zip(&places) {
             legend_sample(&mut svg, look, *x, *y);
@@ -67,10 +96,10 @@ impl Figure {
         }
         for (index, panel) in self.panels.iter().enumerate() {
             let (row, column) = (index / columns, index % columns);
-            let (x, y) = (MARGIN + column as f64 * PANEL_WIDTH, top + row as f64 * PANEL_HEIGHT);
+            let (x, y) = (MARGIN + column as f64 * size.width, top + row as f64 * size.height);
             // Writing to a String does not fail.
             let _ = writeln!(svg, "<g transform=\"translate({x} {y})\">");
-            panel.draw(&mut svg, &entries);
+            panel.draw(&mut svg, size, &entries);
             svg.push_str("</g>\n");
         }
         svg.push_str("</svg>\n");
@@ -147,21 +176,21 @@ impl Look {
 }
 
 impl Panel {
-    fn draw(&self, svg: &mut String, entries: &[(String, Look)]) {
+    fn draw(&self, svg: &mut String, size: Size, entries: &[(String, Look)]) {
         let points = || self.series.iter().flat_map(|series| &series.points);
         let horizontal = self.horizontal.around(points().map(|point| point.0));
         let vertical = self.vertical.around(self.series.iter().flat_map(Series::heights));
-        let frame = Frame { horizontal, vertical };
+        let frame = Frame { horizontal, vertical, right: size.right(), bottom: size.bottom() };
         text(svg, LEFT, 20.0, "start", 14.0, &escaped(&self.title));
         frame.draw(svg);
-        text(svg, (LEFT + RIGHT) / 2.0, PANEL_HEIGHT - 14.0, "middle", 13.0, &escaped(&self.horizontal.label));
+        text(svg, (LEFT + frame.right) / 2.0, size.height - 14.0, "middle", 13.0, &escaped(&self.horizontal.label));
         let _ = writeln!(
             svg,
             "<text transform=\"translate(17 {}) rotate(-90)\" text-anchor=\"middle\" font-size=\"13\">{}</text>",
-            (TOP + BOTTOM) / 2.0,
+            (TOP + frame.bottom) / 2.0,
             escaped(&self.vertical.label)
         );
-        svg.push_str("<g clip-path=\"url(#data)\">\n");
+        let _ = writeln!(svg, "<g clip-path=\"url(#{})\">", size.clip());
         for series in &self.series {
             if let Some((_, look)) = entries.iter().find(|(name, _)| *name == series.name) {
                 frame.series(svg, series, look);
@@ -175,6 +204,8 @@ impl Panel {
 struct Frame {
     horizontal: Ruler,
     vertical: Ruler,
+    right: f64,
+    bottom: f64,
 }
 
 impl Frame {
@@ -182,28 +213,29 @@ impl Frame {
         let (x, y) = (self.horizontal.place(point.0)?, self.vertical.place(point.1)?);
         // Points far outside would only make numbers that renderers do not like; the clip hides them all the same.
         let near = |share: f64| share.clamp(-20.0, 20.0);
-        Some((LEFT + near(x) * (RIGHT - LEFT), BOTTOM - near(y) * (BOTTOM - TOP)))
+        Some((LEFT + near(x) * (self.right - LEFT), self.bottom - near(y) * (self.bottom - TOP)))
     }
 
     fn draw(&self, svg: &mut String) {
+        let (right, bottom) = (self.right, self.bottom);
         for (value, label) in self.vertical.ticks() {
             let Some(share) = self.vertical.place(value) else { continue };
-            let y = BOTTOM - share * (BOTTOM - TOP);
+            let y = bottom - share * (bottom - TOP);
             let _ =
-                writeln!(svg, "<line x1=\"{LEFT}\" y1=\"{y:.2}\" x2=\"{RIGHT}\" y2=\"{y:.2}\" stroke=\"#e2e2e2\"/>");
+                writeln!(svg, "<line x1=\"{LEFT}\" y1=\"{y:.2}\" x2=\"{right}\" y2=\"{y:.2}\" stroke=\"#e2e2e2\"/>");
             text(svg, LEFT - 7.0, y + 4.2, "end", 12.0, &label);
         }
         for (value, label) in self.horizontal.ticks() {
             let Some(share) = self.horizontal.place(value) else { continue };
-            let x = LEFT + share * (RIGHT - LEFT);
+            let x = LEFT + share * (right - LEFT);
             let _ = writeln!(
                 svg,
-                "<line x1=\"{x:.2}\" y1=\"{BOTTOM}\" x2=\"{x:.2}\" y2=\"{}\" stroke=\"#222\"/>",
-                BOTTOM + 4.0
+                "<line x1=\"{x:.2}\" y1=\"{bottom}\" x2=\"{x:.2}\" y2=\"{}\" stroke=\"#222\"/>",
+                bottom + 4.0
             );
-            text(svg, x, BOTTOM + 18.0, "middle", 12.0, &label);
+            text(svg, x, bottom + 18.0, "middle", 12.0, &label);
         }
-        let _ = writeln!(svg, "<path d=\"M{LEFT} {TOP}V{BOTTOM}H{RIGHT}\" stroke=\"#222\" fill=\"none\"/>");
+        let _ = writeln!(svg, "<path d=\"M{LEFT} {TOP}V{bottom}H{right}\" stroke=\"#222\" fill=\"none\"/>");
     }
 
     fn series(&self, svg: &mut String, series: &Series, look: &Look) {
@@ -243,7 +275,7 @@ impl Frame {
             Shape::Line | Shape::Markers | Shape::Reference => {}
         }
         if look.marked {
-            let size = if series.points.len() > 60 { 2.2 } else { 3.4 };
+            let size = if series.points.len() > 100 { 2.2 } else { 3.4 };
             for (x, y) in series.points.iter().filter_map(|point| self.at(*point)) {
                 svg.push_str(&look.marker(x, y, size));
                 svg.push('\n');

@@ -97,15 +97,16 @@ pub(crate) fn run(setting: &Setting) -> Result<Outcome, ReproductionError> {
         };
         let occupied = own().next().map_or(0, |cell| cell.occupied);
         Panel {
-            title: format!("bins fall as i^\u{2212}{exponent}: {occupied} occupied")
-                .replace("i^\u{2212}0:", "i^0, flat:"),
+            title: format!("k = {exponent}: {occupied} of {BINS} bins occupied"),
             horizontal: Axis::logarithmic("privacy loss \u{3b5}"),
             vertical: Axis::logarithmic("mean squared error (items\u{b2})"),
             series: NAMES.iter().enumerate().map(curve).collect(),
         }
     };
     let figure = Figure {
-        title: "Histograms of 10,000 items in 1,000 bins, \u{3b4} = 10^\u{2212}6 (Balle and Wang, Appendix B)".into(),
+        title:
+            "10,000 items in bins that fall as i to the power \u{2212}k, \u{3b4} = 1e-6 (Balle and Wang, Appendix B)"
+                .into(),
         columns: 2,
         panels: EXPONENTS.into_iter().map(panel).collect(),
     };

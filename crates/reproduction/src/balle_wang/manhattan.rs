@@ -152,7 +152,7 @@ pub(super) mod tests {
                     trips.push_str(&format!("2015-01-10T00:30:00,{id}\n"));
                 }
                 for hour in hours {
-                    hourly.push_str(&format!("{hour},{id},{}\n", if busy { 30 } else { 1 }));
+                    hourly.push_str(&format!("{hour},{id},{}\n", u32::from(busy)));
                 }
             }
         }
@@ -171,7 +171,7 @@ pub(super) mod tests {
         let taxi = streets.taxi_hour(&folder.0).expect("readable");
         assert_eq!((taxi[0], taxi[399]), (60.0, 2.0));
         let hours = streets.company_hours(&folder.0, &["2014-06-25T18", "2014-06-25T19"]).expect("readable");
-        assert_eq!((hours["2014-06-25T18"][0], hours["2014-06-25T19"][0]), (30.0, 0.0));
+        assert_eq!((hours["2014-06-25T18"][0], hours["2014-06-25T19"][0]), (1.0, 0.0));
     }
 
     #[test]

@@ -53,7 +53,7 @@ fn counts_figure(releases: &Releases) -> Figure {
             }
             let highest = 1.1 * f64::from(most);
             panels.push(Panel {
-                title: format!("{name}, \u{3b5} = {epsilon}").replace(" (\u{3b5}, \u{3b4})", ""),
+                title: format!("{name}, \u{3b5} = {epsilon}"),
                 horizontal: Axis::linear("original count (people)").from_to(0.0, highest),
                 vertical: Axis::linear("sanitised count (people)").from_to(-0.5, highest),
                 series: vec![
@@ -107,4 +107,20 @@ fn findings(releases: &Releases) -> Vec<Finding> {
             true,
         ),
     ]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::adult_data::tests::{folder_with, people};
+    use super::*;
+
+    /// 600 made-up people in place of the 30,014 of the data, and 40 repeats in place of 500.
+    #[test]
+    fn the_claims_of_figures_10_and_11() {
+        let folder = folder_with("adult-claims", &people(600));
+        let setting = Setting::new(12).with_repeats(40).expect("enough").with_data(folder.0.clone());
+        let outcome = run(&setting).expect("a result");
+        crate::finding::assert_all_shown(&outcome.findings);
+        assert!(outcome.findings[0].here.contains("400 people"), "{:?}", outcome.findings[0]);
+    }
 }

@@ -135,10 +135,25 @@ pub(super) mod tests {
         folder
     }
 
-    pub(crate) const HEADINGS: &str = "age,workclass,fnlwgt,education,education_num,marital_status,occupation,relationship,race,sex,capital_gain,capital_loss,hours_per_week,native_country,income\n";
+    const HEADINGS: &str = "age,workclass,fnlwgt,education,education_num,marital_status,occupation,relationship,race,sex,capital_gain,capital_loss,hours_per_week,native_country,income\n";
 
     fn row(age: &str, gain: &str, income: &str) -> String {
         format!("{age},Private,1,Bachelors,13,Never-married,Sales,Wife,White,Male,{gain},0,40,Cuba,{income}\n")
+    }
+
+    /// People of four ages and five educations, whose income is high where both are; one in sixteen is an exception.
+    pub(crate) fn people(count: u32) -> String {
+        let mut text = HEADINGS.to_string();
+        for i in 0..count {
+            let (age, education) = (20 + 10 * (i % 4), 8 + 2 * (i / 4 % 5));
+            let high = (age >= 40 && education >= 12) != (i % 16 == 0);
+            let income = if high { ">50K" } else { "<=50K" };
+            let hours = 30 + i % 7;
+            text.push_str(&format!(
+                "{age},Private,{i},Bachelors,{education},Never-married,Sales,Wife,White,Male,0,0,{hours},Cuba,{income}\n"
+            ));
+        }
+        text
     }
 
     #[test]

@@ -145,15 +145,13 @@ impl Releases {
     fn counts_figure(&self, title: String) -> Figure {
         let most = self.original.iter().copied().fold(1.0, f64::max);
         let mut panels = Vec::new();
-        for name in self.names() {
+        for name in [LAPLACE, PROBABILISTIC, CLASSICAL, THIRD_ORDER, OPTIMAL] {
             for epsilon in EPSILONS {
                 let Some(m) = self.at(name, epsilon, SHOWN_DELTA) else { continue };
                 let points = self.original.iter().copied().zip(m.first.iter().copied()).collect();
                 let delta = m.way.delta.map_or_else(String::new, |delta| format!(", \u{3b4} = {delta}"));
                 panels.push(Panel {
-                    title: format!("{name}, \u{3b5} = {epsilon}{delta}")
-                        .replace(" (\u{3b5}, \u{3b4})", "")
-                        .replace(" probabilistic", ""),
+                    title: format!("{name}, \u{3b5} = {epsilon}{delta}"),
                     horizontal: Axis::linear("original count (people)").from_to(-0.03 * most, 1.05 * most),
                     vertical: Axis::linear("sanitised count (people)").from_to(-0.03 * most, 1.3 * most),
                     series: vec![
@@ -278,24 +276,22 @@ fn common_findings(releases: &Releases) -> Vec<Finding> {
 fn mildew_findings(releases: &Releases) -> Vec<Finding> {
     let mut findings = common_findings(releases);
     let (third, second) = (releases.pooled(THIRD_ORDER, &DELTAS), releases.pooled(PROBABILISTIC, &DELTAS));
-    // Within 15%, in standard errors.
-    let stretched = Sample(third.0.iter().map(|sum| 1.15 * sum).collect());
-    let shrunk = Sample(third.0.iter().map(|sum| 0.85 * sum).collect());
+    let quarter_more = Sample(second.0.iter().map(|sum| 1.25 * sum).collect());
     findings.push(Finding::simulated(
         "Order 3 performs similarly to the Gaussian mechanism of probabilistic privacy.",
         format!(
-            "Its l1 distance is {} times as large over all budgets; epsilon = 1, delta = 0.05: {}.",
+            "Its l1 distance is larger, {} times over all budgets, and similar at delta = 0.25 only. epsilon = 1, delta = 0.05: {}.",
             short(third.mean() / second.mean()),
             releases.means(&[PROBABILISTIC, THIRD_ORDER], 1.0, 0.05)
         ),
-        Verdict::Holds,
-        second.margin_below(&stretched).min(shrunk.margin_below(&second)),
+        Verdict::Qualified,
+        second.margin_below(&third).min(third.margin_below(&quarter_more)),
     ));
     let (plain, denoised) = (releases.pooled(LAPLACE, &DELTAS[..1]), releases.pooled(DENOISED, &DELTAS[..1]));
     findings.push(Finding::simulated(
         "Can the sparse table be improved after its release?",
         format!(
-            "Denoising the Laplace release, from the release alone: {}.",
+            "Moved to the nearest counts of the public total that are not negative, in place of clamping and scaling. epsilon = 1: {}.",
             releases.means(&[LAPLACE, DENOISED], 1.0, 0.05)
         ),
         Verdict::Beyond,

