@@ -215,7 +215,7 @@ mod tests {
     #[test]
     fn the_claims_of_section_5_3() {
         let folder = town("claims", &HOURS);
-        let setting = Setting::new(8).with_repeats(8).expect("enough").with_data(folder.0.clone());
+        let setting = Setting::new(8).with_repeats(20).expect("enough").with_data(folder.0.clone());
         let outcome = run(&setting).expect("a result");
         crate::finding::assert_all_shown(&outcome.findings);
         assert_eq!(outcome.tables[0].rows.len(), 7 * NAMES.len());

@@ -222,7 +222,7 @@ mod tests {
     fn the_claims_of_figure_1_right() {
         let setting = Setting::new(3);
         let cells = simulate(&setting, &[100, 3000], 20).expect("a result");
-        let bayes = ratio_to_bayes(&setting, 100, 0.1, 200).expect("a result");
+        let bayes = ratio_to_bayes(&setting, 100, 0.1, 1000).expect("a result");
         crate::finding::assert_all_shown(&findings(&cells, &bayes));
     }
 

@@ -89,7 +89,7 @@ fn complete_rows(path: &Path) -> Result<Vec<Person>, ReproductionError> {
 }
 
 /// Fisher and Yates.
-fn shuffle<T>(items: &mut [T], random: &mut dyn RandomBits) -> Result<(), ReproductionError> {
+pub(super) fn shuffle<T>(items: &mut [T], random: &mut dyn RandomBits) -> Result<(), ReproductionError> {
     for last in (1..items.len()).rev() {
         items.swap(last, below(last as u64 + 1, random)? as usize);
     }

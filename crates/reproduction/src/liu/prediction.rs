@@ -1,7 +1,10 @@
 //! Figure 12: the accuracy of support vector machines that were trained on sanitised data.
+//!
+//! The paper trains on all 20,009 people. Here each machine sees 5,000 of the sanitised people, drawn at random: the time of training grows with the square of their number, and so there
+//! are several machines for each budget in the time of one. On the original data that costs less than a percentage point of accuracy, and the comparison is between equals.
 
 use super::adult::SPLIT;
-use super::adult_data::{Adult, NAMES, NUMBERS, Person};
+use super::adult_data::{Adult, NAMES, NUMBERS, Person, shuffle};
 use super::ways::{CLASSICAL, DELTAS, EPSILONS, EXACT, LAPLACE, PROBABILISTIC, Way, gaussians, of_the_paper};
 use crate::format::{long, short};
 use crate::parallel::repeated;
@@ -11,13 +14,16 @@ use libsvm_rs::predict::predict;
 use libsvm_rs::train::svm_train;
 use libsvm_rs::{KernelType, SvmModel, SvmNode, SvmParameterBuilder, SvmProblem, SvmType, set_quiet};
 use reticent_figures::{Axis, Figure, Panel, Series};
+use reticent_noise::randomness::RandomBits;
 
 pub(crate) const NAME: &str = "liu-prediction";
 
-/// Machines for each budget: each takes some twenty seconds.
-const REPEATS: u32 = 2;
+/// Machines for each budget.
+const REPEATS: u32 = 3;
+/// The people that a machine is trained on.
+const TRAINED: usize = 5000;
 /// Kernel values that are kept, in megabytes.
-const CACHE: f64 = 400.0;
+const CACHE: f64 = 250.0;
 
 pub(crate) fn run(setting: &Setting) -> Result<Outcome, ReproductionError> {
     let Some(folder) = setting.data() else {
@@ -35,15 +41,17 @@ pub(crate) fn run(setting: &Setting) -> Result<Outcome, ReproductionError> {
     let counts = adult.counts();
     let total: f64 = counts.iter().sum();
     set_quiet(true);
-    // The last job is the original data.
-    let accuracies = repeated(setting, jobs + 1, |job| {
-        if job == jobs {
-            return accuracy(&adult, &counts);
+    // The last jobs are the original data.
+    let accuracies = repeated(setting, jobs + u64::from(repeats), |job| {
+        let mut random = setting.random(NAME, job);
+        if job >= jobs {
+            return accuracy(&adult, &counts, &mut random);
         }
         let way = &ways[(job % ways.len() as u64) as usize];
-        accuracy(&adult, &way.sanitised(&counts, total, &mut setting.random(NAME, job))?)
+        let sanitised = way.sanitised(&counts, total, &mut random)?;
+        accuracy(&adult, &sanitised, &mut random)
     })?;
-    let original = accuracies[jobs as usize];
+    let original = Sample(accuracies[jobs as usize..].to_vec()).mean();
     let kinds = ways.len();
     let results: Vec<(Way, Sample)> = ways
         .into_iter()
@@ -64,14 +72,18 @@ pub(crate) fn run(setting: &Setting) -> Result<Outcome, ReproductionError> {
 ///
 /// As in the paper's software (LIBSVM by way of e1071): radial kernel of width 1/(number of features), cost 1, numbers scaled to mean 0 and variance 1 in the training data, names as
 /// indicators. A cell with a count `c` is `c` people, rounded.
-fn accuracy(adult: &Adult, counts: &[f64]) -> Result<f64, ReproductionError> {
+fn accuracy(adult: &Adult, counts: &[f64], random: &mut dyn RandomBits) -> Result<f64, ReproductionError> {
     let encoding = Encoding::of(adult, counts);
-    let mut problem = SvmProblem { labels: Vec::new(), instances: Vec::new() };
+    let mut people = Vec::new();
     for ((person, _), count) in adult.cells.iter().zip(counts) {
-        for _ in 0..count.round() as u64 {
-            problem.labels.push(label(person));
-            problem.instances.push(encoding.features(person));
-        }
+        people.extend(std::iter::repeat_n(person, count.round() as usize));
+    }
+    shuffle(&mut people, random)?;
+    people.truncate(TRAINED);
+    let mut problem = SvmProblem { labels: Vec::new(), instances: Vec::new() };
+    for person in people {
+        problem.labels.push(label(person));
+        problem.instances.push(encoding.features(person));
     }
     if problem.labels.is_empty() {
         return Err(ReproductionError::SupportVectors("the sanitised data have no people".into()));
@@ -204,6 +216,10 @@ mod tests {
     use super::super::adult_data::tests::{folder_with, people};
     use super::*;
 
+    fn bits(part: u64) -> reticent_noise::randomness::SeededRandom {
+        Setting::new(5).random("test", part)
+    }
+
     fn made_up() -> Adult {
         let folder = folder_with("prediction", &people(900));
         Adult::read(&folder.0, &mut Setting::new(5).random("test", 0)).expect("readable")
@@ -215,19 +231,20 @@ mod tests {
         set_quiet(true);
         let adult = made_up();
         let counts = adult.counts();
-        let original = accuracy(&adult, &counts).expect("trained");
+        let original = accuracy(&adult, &counts, &mut bits(2)).expect("trained");
         assert!(original > 0.85, "{original}");
         let way = &of_the_paper(2.0).expect("certified")[0];
         let total = counts.iter().sum();
         let noisy = way.sanitised(&counts, total, &mut Setting::new(5).random("test", 1)).expect("released");
-        let sanitised = accuracy(&adult, &noisy).expect("trained");
+        let sanitised = accuracy(&adult, &noisy, &mut bits(3)).expect("trained");
         assert!((sanitised - original).abs() < 0.05, "{sanitised} {original}");
         let exchanged: Vec<(Person, f64)> = adult
             .cells
             .iter()
             .map(|(person, count)| (Person { high_income: !person.high_income, ..person.clone() }, *count))
             .collect();
-        let wrong = accuracy(&Adult { cells: exchanged, testing: adult.testing.clone() }, &counts).expect("trained");
+        let wrong = accuracy(&Adult { cells: exchanged, testing: adult.testing.clone() }, &counts, &mut bits(4))
+            .expect("trained");
         assert!(wrong < 0.2, "{wrong}");
     }
 
@@ -249,6 +266,6 @@ mod tests {
     #[test]
     fn data_without_people_are_refused() {
         let adult = made_up();
-        assert!(accuracy(&adult, &vec![0.0; adult.cells.len()]).is_err());
+        assert!(accuracy(&adult, &vec![0.0; adult.cells.len()], &mut bits(5)).is_err());
     }
 }
