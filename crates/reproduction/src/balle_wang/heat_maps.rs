@@ -36,8 +36,11 @@ const NAMES: [&str; 7] = [
     "trend filtering",
 ];
 
-/// The method of calibration and the denoiser of each name.
-fn methods(streets: &Streets) -> Result<Vec<(GaussianMethod, Box<dyn Denoiser + Send + Sync>)>, ReproductionError> {
+/// A calibration and what is done with the release.
+type Method = (GaussianMethod, Box<dyn Denoiser + Send + Sync>);
+
+/// The method of each name.
+fn methods(streets: &Streets) -> Result<Vec<Method>, ReproductionError> {
     Ok(vec![
         (Classical2014, Box::new(Unchanged)),
         (Analytic, Box::new(Unchanged)),
@@ -48,6 +51,12 @@ fn methods(streets: &Streets) -> Result<Vec<(GaussianMethod, Box<dyn Denoiser + 
         (Analytic, Box::new(GraphTrendFilter::new(streets.graph.clone(), Order::Constant))),
     ])
 }
+
+/// What was counted, the epsilon of its release and the counts.
+type Hour = (String, f64, Vec<f64>);
+
+/// The mean squared error and the values of each method in one repeat.
+type Results = Vec<(f64, Vec<f64>)>;
 
 /// One hour at one epsilon.
 struct Case {
@@ -62,7 +71,7 @@ struct Case {
 
 fn cases(setting: &Setting, folder: &std::path::Path, streets: &Streets) -> Result<Vec<Case>, ReproductionError> {
     let taxi = streets.taxi_hour(folder)?;
-    let mut cases: Vec<(String, f64, Vec<f64>)> = EPSILONS
+    let mut cases: Vec<Hour> = EPSILONS
         .map(|epsilon| ("yellow taxis, 2015-01-10, 00:00 to 01:00".to_string(), epsilon, taxi.clone()))
         .to_vec();
     for (hour, counts) in streets.company_hours(folder, &HOURS)? {
@@ -72,7 +81,7 @@ fn cases(setting: &Setting, folder: &std::path::Path, streets: &Streets) -> Resu
     let repeats = setting.repeats(REPEATS);
     let all = repeated(setting, cases.len() as u64 * u64::from(repeats), |job| {
         let (_, epsilon, truth) = &cases[(job / u64::from(repeats)) as usize];
-        let mut results = Vec::new();
+        let mut results = Results::new();
         for (method, denoiser) in &methods {
             // The same random bits for each: the methods are compared on one release.
             let mut random = setting.random(NAME, job);
@@ -82,7 +91,7 @@ fn cases(setting: &Setting, folder: &std::path::Path, streets: &Streets) -> Resu
         }
         Ok(results)
     })?;
-    let of_case = |((what, epsilon, truth), runs): ((String, f64, Vec<f64>), &[Vec<(f64, Vec<f64>)>])| Case {
+    let of_case = |((what, epsilon, truth), runs): (Hour, &[Results])| Case {
         what,
         epsilon,
         truth,

@@ -219,9 +219,9 @@ mod tests {
     #[test]
     fn simulated_errors_are_the_predicted_ones() {
         let cells = simulate(&Setting::new(2), &[(100, 500)], 20).expect("a result");
-        for place in 0..NAMES.len() {
+        for (place, name) in NAMES.iter().enumerate() {
             let ratio = cells[0].error(place) / cells[0].predicted[place];
-            assert!((ratio - 1.0).abs() < 0.125, "{} {ratio}", NAMES[place]);
+            assert!((ratio - 1.0).abs() < 0.125, "{name} {ratio}");
         }
     }
 }

@@ -13,6 +13,9 @@ const ORDERS: [f64; 5] = [1.0, 2.0, 3.0, 4.0, 8.0];
 /// The points of a curve on each side of zero.
 const POINTS: i32 = 200;
 
+/// The scale for an order.
+type ScaleOf = fn(f64) -> f64;
+
 /// The density at `x` of noise of scale `b`.
 fn density(order: f64, b: f64, x: f64) -> Result<f64, ReproductionError> {
     let noise = GeneralizedGaussian::new(order)?;
@@ -29,7 +32,7 @@ fn unit_variance(order: f64) -> f64 {
 pub(crate) fn run(_: &Setting) -> Result<Outcome, ReproductionError> {
     let mut table = Table::new("liu-densities", "Densities", &["panel", "order", "scale", "variance", "x", "density"]);
     let mut panels = Vec::new();
-    let panels_of: [(&str, fn(f64) -> f64); 2] =
+    let panels_of: [(&str, ScaleOf); 2] =
         [("scale \u{221a}2", |_| 2f64.sqrt()), ("variance 1", |order| unit_variance(order).powf(-0.5))];
     for (title, scale) in panels_of {
         let mut series = Vec::new();

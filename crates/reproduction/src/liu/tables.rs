@@ -47,6 +47,9 @@ pub(super) struct Releases {
     pub(super) results: Vec<Measured>,
 }
 
+/// One of the two distances.
+type SampleOf = fn(&Measured) -> &Sample;
+
 /// What came of one way.
 pub(super) struct Measured {
     pub(super) way: Way,
@@ -166,7 +169,7 @@ impl Releases {
 
     /// Distances against delta: l1 above, divergence below, a column for each epsilon.
     pub(super) fn distances_figure(&self, title: String) -> Figure {
-        let kinds: [(&str, fn(&Measured) -> &Sample); 2] =
+        let kinds: [(&str, SampleOf); 2] =
             [("l1 distance (people)", |m| &m.l1), ("Kullback-Leibler divergence (nats)", |m| &m.divergence)];
         let mut panels = Vec::new();
         for (label, sample) in kinds {
