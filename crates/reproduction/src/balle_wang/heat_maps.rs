@@ -158,12 +158,12 @@ fn findings(cases: &[Case], shown: &Case, streets: &Streets) -> Vec<Finding> {
     };
     let margin = |better: usize, worse: usize| margin_in(&mut cases.iter(), better, worse);
     let of_taxis = || cases.iter().filter(|case| case.what == shown.what);
-    // James-Stein's error, fifty times as large, against that of the release.
-    let fiftyfold = |case: &Case| {
-        let scaled = Sample(case.errors[2].0.iter().map(|error| 50.0 * error).collect());
+    // James-Stein's error, ten times as large, against that of the release.
+    let tenfold = |case: &Case| {
+        let scaled = Sample(case.errors[2].0.iter().map(|error| 10.0 * error).collect());
         scaled.margin_below(&case.errors[1])
     };
-    let quiet = cases.iter().filter(|case| case.what != shown.what).map(fiftyfold).fold(f64::INFINITY, f64::min);
+    let quiet = cases.iter().filter(|case| case.what != shown.what).map(tenfold).fold(f64::INFINITY, f64::min);
     let root = |place: usize| short(shown.errors[place].mean().sqrt());
     vec![
         Finding::computed(
@@ -206,7 +206,7 @@ fn findings(cases: &[Case], shown: &Case, streets: &Streets) -> Vec<Finding> {
         Finding::simulated(
             "Does cab-level privacy leave anything of a quiet hour?",
             format!(
-                "Hardly. With noise of deviation {} the hours of hired cars, of a few hundred to 2,000 pick-ups, are denoised to nearly nothing by every method, which lowers the error more than 50 times.",
+                "Hardly. With noise of deviation {} the hours of hired cars, of a few hundred to 2,000 pick-ups, are denoised to nearly nothing by every method, which lowers the error more than ten times.",
                 root(1)
             ),
             Verdict::Beyond,
