@@ -141,6 +141,16 @@ sensitivity=1 and times=1; subsample=RATE is for Poisson sampling. In a file, ev
 The first figure is proved from both sides. Releases may be chosen from earlier answers, but not their parameters.
 In JSON, null stands for infinity.";
 
+const REPRODUCE_EXAMPLES: &str = "\
+Examples:
+  reticent reproduce list
+  reticent reproduce --out results
+  reticent reproduce liu-mildew --repeats 50 --seed 7 --out mildew
+  reticent reproduce --data ../data --out results
+
+Each experiment is written as CSV, SVG and PNG, and all of them on one page, index.html, beside what the papers state. A finding from simulation
+counts as shown from 5 standard errors on. The noise comes from the seed and protects nobody.";
+
 /// Differentially private statistics, with a proof of every privacy figure.
 ///
 /// Ask SQL over private tables under a policy and a budget that is remembered; or name a mechanism and a budget, and get the least scale
@@ -190,6 +200,9 @@ enum Command {
     /// Improve released numbers, at no cost in privacy
     #[command(after_help = DENOISE_EXAMPLES)]
     Denoise(Box<commands::denoise::Denoise>),
+    /// Recompute the results of the papers, as tables, figures and a page
+    #[command(after_help = REPRODUCE_EXAMPLES)]
+    Reproduce(Box<commands::reproduce::Reproduce>),
 }
 
 /// How the answer of a query is printed.
@@ -256,5 +269,6 @@ fn run(command: Command, format: AnswerFormat, output: &mut Output) -> Result<()
         Command::Account(arguments) => commands::account::run(*arguments, format, output),
         Command::Noise(arguments) => commands::noise::run(*arguments, format, output),
         Command::Denoise(arguments) => commands::denoise::run(*arguments, format, output),
+        Command::Reproduce(arguments) => commands::reproduce::run(*arguments, format, output),
     }
 }

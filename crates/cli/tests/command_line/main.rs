@@ -11,3 +11,4 @@ mod noise;
 mod profile;
 mod program;
 mod refusals;
+mod reproduce;

@@ -282,7 +282,10 @@ fn parquet_columns_come_in_the_engines_types() {
     assert_eq!(query(fields, &folder, "SELECT id FROM t WHERE day > DATE '1970-01-01'"), ["-"]);
     let other =
         "source = '1.parquet'\ncolumns.id.type = 'text'\ncolumns.day.type = 'timestamp'\ncolumns.at.type = 'date'\n";
-    assert_eq!(query(other, &folder, "SELECT id, at, day FROM t ORDER BY id LIMIT 1"), ["1|1970-01-01|1970-01-01T00:00:00"]);
+    assert_eq!(
+        query(other, &folder, "SELECT id, at, day FROM t ORDER BY id LIMIT 1"),
+        ["1|1970-01-01|1970-01-01T00:00:00"]
+    );
 }
 
 #[test]

@@ -88,7 +88,13 @@ fn same_answer(query: &Query, ours: Vec<Vec<Cell>>, theirs: Vec<Vec<Cell>>, slac
     Ok(())
 }
 
-async fn check(context: &SessionContext, policy: &Policy, query: &Query, rows: usize, draw: &mut Draw) -> Result<bool, String> {
+async fn check(
+    context: &SessionContext,
+    policy: &Policy,
+    query: &Query,
+    rows: usize,
+    draw: &mut Draw,
+) -> Result<bool, String> {
     let Ok(theirs) = plain_answer(context, &query.sql).await else { return Ok(false) };
     let (prepared, answer) = exact_answer(policy, &query.sql, draw.key()).await.map_err(|error| error.to_string())?;
     let (sums, squares) = slack(&prepared.plan, rows);

@@ -29,9 +29,13 @@ fn half_widths_and_statistics_are_those_of_the_plan() {
             }
             for (name, widths) in prepared.columns.iter().zip(&answer.half_widths) {
                 let alias = format!(" AS {name}");
-                let bare = |output: &&crate::Output| query.sql.to_lowercase().contains(&format!("{}{alias}", output.name).to_lowercase());
+                let bare = |output: &&crate::Output| {
+                    query.sql.to_lowercase().contains(&format!("{}{alias}", output.name).to_lowercase())
+                };
                 let Some(output) = prepared.aggregation.outputs.iter().find(bare) else { continue };
-                let (Formula::Count(statistic) | Formula::Sum { sum: statistic, count: None }) = output.formula else { continue };
+                let (Formula::Count(statistic) | Formula::Sum { sum: statistic, count: None }) = output.formula else {
+                    continue;
+                };
                 for width in widths {
                     assert_eq!(*width, plan.half_width(statistic), "{}", query.sql);
                     compared += 1;

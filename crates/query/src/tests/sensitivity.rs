@@ -35,7 +35,9 @@ fn by_key(keys: &RecordBatch, exact: &Exact) -> BTreeMap<Vec<String>, Group> {
             .collect(),
     };
     (0..exact.units.len())
-        .map(|group| (columns.iter().map(|column| format!("{:?}", column.value(group).to_string())).collect(), of(group)))
+        .map(|group| {
+            (columns.iter().map(|column| format!("{:?}", column.value(group).to_string())).collect(), of(group))
+        })
         .collect()
 }
 
@@ -72,13 +74,21 @@ fn check(prepared: &Prepared, one: (RecordBatch, Exact), other: (RecordBatch, Ex
     assert!(moved.iter().filter(|&&by| by > 0).count() <= most, "{sql}: a unit is in more than {most} groups");
     for place in 0..prepared.aggregation.measures.len() {
         let influence = prepared.plan.influence(place).expect("a statistic of the plan");
-        let statistic = |side: &BTreeMap<Vec<String>, Group>, key: &Vec<String>| side.get(key).map(|group: &Group| group.statistics[place].clone());
+        let statistic = |side: &BTreeMap<Vec<String>, Group>, key: &Vec<String>| {
+            side.get(key).map(|group: &Group| group.statistics[place].clone())
+        };
         let apart: Vec<u128> =
             keys.iter().map(|key| distance(statistic(&one, key).as_ref(), statistic(&other, key).as_ref())).collect();
         let groups = apart.iter().filter(|&&by| by > 0).count();
         let farthest = apart.iter().copied().max().unwrap_or(0);
-        assert!(farthest <= influence.per_group.into(), "{sql}: statistic {place} moves by {farthest}, not {influence:?}");
-        assert!(groups <= influence.groups as usize, "{sql}: statistic {place} moves in {groups} groups, not {influence:?}");
+        assert!(
+            farthest <= influence.per_group.into(),
+            "{sql}: statistic {place} moves by {farthest}, not {influence:?}"
+        );
+        assert!(
+            groups <= influence.groups as usize,
+            "{sql}: statistic {place} moves in {groups} groups, not {influence:?}"
+        );
         seen.moved += usize::from(groups > 0);
         seen.to_the_limit += usize::from(farthest == influence.per_group.into());
         seen.in_all_groups += usize::from(groups > 1 && groups == influence.groups as usize);
@@ -103,7 +113,8 @@ fn compare_many(seed: u64, worlds: usize, queries: usize) {
             for _ in 0..queries {
                 let query = Grammar::new(&mut draw).query();
                 let limit = |draw: &mut Draw| Some(draw.below(3) as u32 + 1);
-                let mut options = Options { max_groups: limit(&mut draw), max_rows: limit(&mut draw), ..Options::default() };
+                let mut options =
+                    Options { max_groups: limit(&mut draw), max_rows: limit(&mut draw), ..Options::default() };
                 if query.sql.contains("records") {
                     options = Options::default();
                 }
