@@ -1,11 +1,11 @@
 //! What a mechanism promises, and the proof that it keeps it.
 
 use reticent_numerics::Bounds;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use std::fmt;
 
 /// Which promise.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Notion {
     /// Pure differential privacy: no event's probability changes by more than a factor `e^epsilon`.

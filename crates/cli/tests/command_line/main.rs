@@ -9,4 +9,8 @@ mod never_panics;
 mod noise;
 mod profile;
 mod program;
+mod query;
+mod query_faults;
+mod question;
+mod readme;
 mod refusals;
