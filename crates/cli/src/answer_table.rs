@@ -58,9 +58,7 @@ fn column_text(record: &Record, place: usize) -> Vec<String> {
         .rows
         .iter()
         .zip(&record.half_widths)
-        .map(|(row, widths)| {
-            cell_text(row.get(place).unwrap_or(&Cell::Null), widths.get(place).copied().flatten())
-        })
+        .map(|(row, widths)| cell_text(row.get(place).unwrap_or(&Cell::Null), widths.get(place).copied().flatten()))
         .collect();
     let length = |text: &String| text.chars().count();
     let values = cells.iter().map(|(value, _)| length(value)).max().unwrap_or(0);

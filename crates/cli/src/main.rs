@@ -117,7 +117,7 @@ limit, and for the entropy of the widths e^h.";
 const DENOISE_EXAMPLES: &str = "\
 Examples:
   reticent noise laplace --epsilon 0.1 --sensitivity 1 --format json < counts.txt | reticent denoise > better.json
-  reticent query --format json "SELECT town, COUNT(*) FROM visits GROUP BY town" | reticent denoise --non-negative
+  reticent query --format json 'SELECT town, COUNT(*) FROM visits GROUP BY town' | reticent denoise --non-negative
   reticent denoise --noise 'gaussian sigma=2' --method james-stein --towards mean < released.txt
   reticent denoise --noise 'laplace scale=10' --method auto --non-negative --input released.csv --column count
   reticent denoise --noise 'gaussian sigma=5' --method trend-filter --graph grid:20x30 --plot picture.svg < released.txt

@@ -124,10 +124,7 @@ fn read_one(bytes: &[u8]) -> Result<ReadRelease, Failure> {
 }
 
 /// The release of a column.
-fn chosen(
-    mut releases: BTreeMap<String, ReadRelease>,
-    column: Option<&str>,
-) -> Result<(String, ReadRelease), Failure> {
+fn chosen(mut releases: BTreeMap<String, ReadRelease>, column: Option<&str>) -> Result<(String, ReadRelease), Failure> {
     let names = releases.keys().map(|name| format!("`{name}`")).collect::<Vec<_>>().join(", ");
     match column {
         _ if releases.is_empty() => Err(Failure::usage(

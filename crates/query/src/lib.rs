@@ -14,6 +14,7 @@ mod engine;
 mod error;
 mod figures;
 mod prepare;
+mod shown_names;
 mod source;
 mod sql;
 mod tables;

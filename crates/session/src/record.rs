@@ -137,17 +137,19 @@ pub struct Record {
     pub releases: BTreeMap<String, NoisyColumn>,
 }
 
+/// The name under which an output of the aggregate is shown, or else the one that it has by itself.
+fn shown_name(prepared: &Prepared, output: usize) -> String {
+    // The engine writes the star of COUNT(*) as a constant.
+    let own = || prepared.aggregation.outputs[output].name.replace("Int64(1)", "*");
+    prepared.shown_as(output).map_or_else(own, str::to_owned)
+}
+
 /// What a statistic is, in words.
 pub(crate) fn statistic_in_words(prepared: &Prepared, place: usize) -> String {
     let of_outputs = |wanted: &dyn Fn(&Formula) -> bool| {
-        let names: Vec<&str> = prepared
-            .aggregation
-            .outputs
-            .iter()
-            .filter(|output| wanted(&output.formula))
-            .map(|output| output.name.as_str())
-            .collect();
-        names.join(", ")
+        let outputs = prepared.aggregation.outputs.iter().enumerate();
+        let names = outputs.filter(|(_, output)| wanted(&output.formula)).map(|(place, _)| shown_name(prepared, place));
+        names.collect::<Vec<_>>().join(", ")
     };
     let uses = |formula: &Formula| match *formula {
         Formula::Count(count) => count == place,
@@ -219,7 +221,7 @@ pub(crate) fn cells(table: &RecordBatch) -> Option<Vec<Vec<Cell>>> {
 pub(crate) fn releases(prepared: &Prepared, answer: &Answer) -> BTreeMap<String, NoisyColumn> {
     let guarantee = prepared.plan.guarantee();
     let mut found = BTreeMap::new();
-    for output in &prepared.aggregation.outputs {
+    for (number, output) in prepared.aggregation.outputs.iter().enumerate() {
         let place = match output.formula {
             Formula::Count(place) | Formula::Sum { sum: place, count: None } => place,
             _ => continue,
@@ -241,7 +243,7 @@ pub(crate) fn releases(prepared: &Prepared, answer: &Answer) -> BTreeMap<String,
             random: "secure".to_owned(),
         };
         let values = steps.iter().map(|&steps| steps as f64 * step).collect();
-        found.insert(output.name.clone(), NoisyColumn { release, values });
+        found.insert(shown_name(prepared, number), NoisyColumn { release, values });
     }
     found
 }

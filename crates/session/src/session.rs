@@ -2,7 +2,9 @@
 
 use crate::error::SessionError;
 use crate::limits::{conversion_delta, limits};
-use crate::record::{Cost, GroupsRecord, Record, Remaining, SelectionRecord, StatisticRecord, cells, releases, statistics};
+use crate::record::{
+    Cost, GroupsRecord, Record, Remaining, SelectionRecord, StatisticRecord, cells, releases, statistics,
+};
 use reticent_events::Event;
 use reticent_ledger::{Admission, Digest, Ledger, LedgerError, Quote, Request, Statement};
 use reticent_noise::randomness::SecureRandom;
@@ -127,9 +129,7 @@ impl Session {
         match Ledger::open(self.policy.ledger(), &limits(self.policy.budget())?) {
             Err(LedgerError::Missing { .. }) => Ok(None),
             Err(error) => Err(error.into()),
-            Ok(mut ledger) => {
-                ledger.check(&question.request).map(Some).map_err(|error| self.refusal(error, question))
-            }
+            Ok(mut ledger) => ledger.check(&question.request).map(Some).map_err(|error| self.refusal(error, question)),
         }
     }
 

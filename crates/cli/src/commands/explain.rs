@@ -117,7 +117,11 @@ fn table(explanation: &Explanation<'_>, has_unit: bool, unit: &str) -> String {
             Ledger::None => "nothing is spent yet".to_owned(),
             Ledger::Stored => "the query was answered before: asking again costs nothing".to_owned(),
             Ledger::Fits { remaining } => {
-                format!("{unit} {}, delta {} would be left", rounded_down(remaining.cost), rounded_down(remaining.delta))
+                format!(
+                    "{unit} {}, delta {} would be left",
+                    rounded_down(remaining.cost),
+                    rounded_down(remaining.delta)
+                )
             }
             Ledger::Refused { reason } => format!("would be refused: {reason}"),
         },

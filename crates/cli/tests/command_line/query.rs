@@ -71,12 +71,14 @@ fn the_same_question_gets_the_same_bytes_and_is_free() {
     let folder = Folder::factory("same");
     let first = folder.run(&["query", "--format", "json", SMOKERS]);
     assert_eq!((first.code, first.stderr.as_str()), (0, ""));
-    for again in [SMOKERS, "select smokes,   count(*)\nfrom workers group by smokes"] {
+    for again in [SMOKERS, "select smokes,   COUNT(*)\nfrom workers group by smokes"] {
         let second = folder.run(&["query", "--format", "json", again]);
         assert_eq!(second.stdout, first.stdout);
         assert!(second.stderr.contains("nothing was spent"), "{}", second.stderr);
     }
-    assert!(folder.run(&["query", SMOKERS]).done().contains("Answered before (entry 2 of the ledger): nothing was spent."));
+    assert!(
+        folder.run(&["query", SMOKERS]).done().contains("Answered before (entry 2 of the ledger): nothing was spent.")
+    );
     assert_eq!(folder.spent(), 0.25);
     assert_ne!(folder.ask_afresh(SMOKERS)["entry"], 2);
     assert_eq!(folder.spent(), 0.5);
@@ -121,10 +123,13 @@ fn options_can_stand_in_the_sql() {
 #[test]
 fn averages_medians_and_groups_that_are_found() {
     let folder = visits("found");
-    let answer = folder.ask("SELECT town, COUNT(DISTINCT person) AS people, AVG(age) AS age FROM visits GROUP BY town ORDER BY town");
+    let answer = folder
+        .ask("SELECT town, COUNT(DISTINCT person) AS people, AVG(age) AS age FROM visits GROUP BY town ORDER BY town");
     // Shown although only one person is in it: with probability 1e-7 at most.
     assert_eq!(column(&answer, 0), [json!("Brno"), json!("Praha")]);
-    assert!(answer["selection"]["shown_from"].as_u64().unwrap() > 2 && answer["cost"]["delta"].as_f64().unwrap() <= 1e-7);
+    assert!(
+        answer["selection"]["shown_from"].as_u64().unwrap() > 2 && answer["cost"]["delta"].as_f64().unwrap() <= 1e-7
+    );
     for people in column(&answer, 1) {
         // Scales of a few people; 150 off is beyond any chance.
         assert!((people.as_f64().unwrap() - 399.0).abs() < 150.0, "{answer}");
@@ -169,7 +174,9 @@ fn explaining_reads_and_spends_nothing_and_is_what_happens() {
     let data = std::fs::read(folder.file("workers.csv")).unwrap();
     std::fs::remove_file(folder.file("workers.csv")).unwrap();
     let text = folder.run(&["explain", SMOKERS]).done();
-    for expected in ["epsilon 0.25 (pure)", "2, public", "at most 1 group", "nothing is spent yet", "count for count(*)"] {
+    for expected in
+        ["epsilon 0.25 (pure)", "2, public", "at most 1 group", "nothing is spent yet", "count for count(*)"]
+    {
         assert!(text.contains(expected), "{expected}\n{text}");
     }
     let explained = folder.run(&["explain", "--format", "json", SMOKERS]).json();
@@ -224,7 +231,8 @@ fn a_changed_budget_is_a_decision_of_the_owner() {
 
 #[test]
 fn many_queries_fit_under_zero_concentrated_accounting() {
-    let budget = "epsilon = 1\ndelta = 1e-6\nquery_epsilon = 0.1\nquery_delta = 1e-7\naccounting = \"zero-concentrated\"";
+    let budget =
+        "epsilon = 1\ndelta = 1e-6\nquery_epsilon = 0.1\nquery_delta = 1e-7\naccounting = \"zero-concentrated\"";
     let folder = Folder::factory_with_budget("concentrated", budget);
     // Ten would spend it by addition.
     for _ in 0..15 {
@@ -328,7 +336,12 @@ fn an_answer_is_denoised() {
     let unchanged = run(&["denoise", "--method", "none"], answer.to_string().as_bytes()).json();
     assert_eq!(numbers(&unchanged["values"]), noisy);
     // Several columns: one must be named.
-    let both = folder.run(&["query", "--format", "json", "SELECT smokes, COUNT(*) AS n, COUNT(DISTINCT worker) AS m FROM workers GROUP BY smokes"]);
+    let both = folder.run(&[
+        "query",
+        "--format",
+        "json",
+        "SELECT smokes, COUNT(*) AS n, COUNT(DISTINCT worker) AS m FROM workers GROUP BY smokes",
+    ]);
     let both = both.done();
     let releases = serde_json::from_str::<Value>(&both).unwrap()["releases"].as_object().unwrap().len();
     if releases > 1 {

@@ -91,7 +91,8 @@ fn text_that_is_none() {
     let folder = Folder::factory("bytes");
     let strange = std::ffi::OsStr::from_bytes(b"SELECT \xff");
     for command in ["query", "explain", "init", "budget"] {
-        let output = std::process::Command::new(env!("CARGO_BIN_EXE_reticent")).arg(command).arg(strange).output().unwrap();
+        let output =
+            std::process::Command::new(env!("CARGO_BIN_EXE_reticent")).arg(command).arg(strange).output().unwrap();
         assert!([1, 2].contains(&output.status.code().unwrap()) && output.stdout.is_empty(), "{command}");
     }
     let policy = folder.file("policy.toml");
