@@ -117,13 +117,14 @@ limit, and for the entropy of the widths e^h.";
 const DENOISE_EXAMPLES: &str = "\
 Examples:
   reticent noise laplace --epsilon 0.1 --sensitivity 1 --format json < counts.txt | reticent denoise > better.json
+  reticent query --format json 'SELECT town, COUNT(*) FROM visits GROUP BY town' | reticent denoise --non-negative
   reticent denoise --noise 'gaussian sigma=2' --method james-stein --towards mean < released.txt
   reticent denoise --noise 'laplace scale=10' --method auto --non-negative --input released.csv --column count
   reticent denoise --noise 'gaussian sigma=5' --method trend-filter --graph grid:20x30 --plot picture.svg < released.txt
   reticent denoise --noise 'gaussian sigma=1' --method bayes --prior 'laplace mean=0 scale=5' < released.txt
 
 Denoising is post-processing: it costs no privacy, for it sees nothing but what was released. Input is a release file, as `noise --format json`
-writes it, or numbers with --noise; the same comes out. The risk, the expected sum of squared errors, is estimated from the release, and
+writes it, the answer of `query --format json` (of which --column names a column), or numbers with --noise; the same comes out. The risk, the expected sum of squared errors, is estimated from the release, and
 stated on standard error; where no estimate is known that would hold, none is stated. `auto` leaves the release as it is unless a method
 is better with confidence.";
 

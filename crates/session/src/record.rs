@@ -58,7 +58,7 @@ pub struct StatisticRecord {
 pub struct NoisyColumn {
     /// What released the values.
     pub release: Provenance,
-    /// One for each group, in the order in which groups are released (before ORDER BY and LIMIT).
+    /// One for each group, in the order of the answer's `groups`.
     pub values: Vec<f64>,
 }
 
@@ -86,6 +86,15 @@ pub struct Promise {
     pub epsilon: f64,
     /// The exception.
     pub delta: f64,
+}
+
+/// The groups that were released.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct GroupsRecord {
+    /// The names of the keys.
+    pub columns: Vec<String>,
+    /// The keys of each group.
+    pub rows: Vec<Vec<Cell>>,
 }
 
 /// How groups were selected.
@@ -122,6 +131,8 @@ pub struct Record {
     pub query: String,
     /// The entry of the ledger that paid.
     pub entry: u64,
+    /// The groups that were released, before HAVING, ORDER BY and LIMIT.
+    pub groups: GroupsRecord,
     /// The noisy counts and sums behind columns, for further work such as denoising.
     pub releases: BTreeMap<String, NoisyColumn>,
 }
