@@ -95,6 +95,7 @@ pub(crate) fn remark(finding: &Finding) -> String {
     match finding.evidence {
         Evidence::Computed(true) => verdict,
         Evidence::Simulated(margin) if finding.is_shown() => format!("{verdict} ({margin:.0} standard errors)"),
+        Evidence::Stated => format!("{verdict} (a remark, not computed)"),
         Evidence::Computed(false) | Evidence::Simulated(_) => format!("not shown by this run (expected: {verdict})"),
     }
 }

@@ -124,7 +124,8 @@ fn summary(runs: &[Run], arguments: &Reproduce) -> String {
         let shown = match &run.outcome {
             Some(outcome) => {
                 let shown = outcome.findings.iter().filter(|finding| finding.is_shown()).count();
-                format!("{shown} of {}", outcome.findings.len())
+                let claims = outcome.findings.iter().filter(|finding| !finding.is_remark()).count();
+                format!("{shown} of {claims}")
             }
             None => format!("SKIPPED: reads {}", run.experiment.reads.unwrap_or("data")),
         };
@@ -154,7 +155,8 @@ struct Line<'a> {
     paper: &'a str,
     here: &'a str,
     verdict: String,
-    shown: bool,
+    /// Nothing for a remark, which no run could show.
+    shown: Option<bool>,
 }
 
 impl<'a> Report<'a> {
@@ -163,7 +165,7 @@ impl<'a> Report<'a> {
             paper: &finding.claim,
             here: &finding.here,
             verdict: finding.verdict.text(),
-            shown: finding.is_shown(),
+            shown: (!finding.is_remark()).then(|| finding.is_shown()),
         };
         let findings = run.outcome.iter().flat_map(|outcome| &outcome.findings).map(line).collect();
         Report { experiment: run.experiment.name, skipped: run.outcome.is_none(), findings }

@@ -204,11 +204,10 @@ fn findings(cells: &[Cell], bayes: &Sample) -> Vec<Finding> {
             Verdict::Corrected("B2"),
             bayes.margin_above(1.5),
         ),
-        Finding::computed(
+        Finding::stated(
             "The points lie in a ball of radius 1, so that the l2 sensitivity is sqrt(d)/n.",
             "The radius is 1/2; with 1 the sensitivity would be twice as large. It holds for replacing a point, with a public cube.".into(),
             Verdict::Corrected("B3"),
-            true,
         ),
     ]
 }

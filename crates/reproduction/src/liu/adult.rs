@@ -71,14 +71,13 @@ fn findings(releases: &Releases) -> Vec<Finding> {
     let pooled = |name: &str, deltas: &[f64]| releases.pooled(name, deltas);
     let people: f64 = releases.original.iter().sum();
     vec![
-        Finding::computed(
+        Finding::stated(
             "17,985 non-empty cells in the training data of 20,009 people.",
             format!(
                 "{} cells, {people} people. Without the income among the attributes they would be about 18,000; the split of the paper is not known.",
                 releases.original.len()
             ),
             Verdict::Qualified,
-            true,
         ),
         Finding::simulated(
             "Laplace noise is the winner, the classical Gaussian mechanism the worst.",
@@ -100,14 +99,13 @@ fn findings(releases: &Releases) -> Vec<Finding> {
             Verdict::Corrected("N2"),
             pooled(EXACT, &DELTAS[3..]).margin_below(&pooled(LAPLACE, &DELTAS[3..])),
         ),
-        Finding::computed(
+        Finding::stated(
             "Only the non-empty cells are sanitised, \"for simplicity\".",
             format!(
                 "Then which cells are empty is released without noise: a person alone in a cell is found with certainty, and no epsilon covers that. It concerns {} people here.",
                 short(releases.original.iter().filter(|count| **count == 1.0).count() as f64)
             ),
             Verdict::Qualified,
-            true,
         ),
     ]
 }

@@ -125,11 +125,10 @@ fn findings(rows: &[Row]) -> Vec<Finding> {
             Verdict::Qualified,
             by_order && falling[1] > falling[3],
         ),
-        Finding::computed(
+        Finding::stated(
             "The threshold in the text is b^p - D_p^p epsilon.",
             "Eqn 13 has it right, b^p epsilon - D_p^p, and is what is solved here, without Monte Carlo.".into(),
             Verdict::Corrected("L3"),
-            true,
         ),
         Finding::computed(
             "How much noise does probabilistic privacy cost?",
