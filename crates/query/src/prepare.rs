@@ -144,9 +144,7 @@ pub async fn prepare(policy: &Policy, sql: &str, options: Options) -> Result<Pre
 
 /// Refuses what would make a tree too deep to walk: the parser counts parentheses, but a chain of operators or of sub-queries makes a deep tree without any.
 fn check_size(tokens: &[TokenWithSpan]) -> Result<(), QueryError> {
-    let is = |token: &Token, words: &[Keyword]| {
-        matches!(token, Token::Word(word) if word.quote_style.is_none() && words.contains(&word.keyword))
-    };
+    let is = |token: &Token, words: &[Keyword]| matches!(token, Token::Word(word) if word.quote_style.is_none() && words.contains(&word.keyword));
     let selects = tokens.iter().filter(|token| is(&token.token, &[Keyword::SELECT])).count();
     if selects > MOST_SELECTS {
         return Err(QueryError::Refused(format!(
@@ -268,7 +266,9 @@ fn in_the_policys_case(tokens: Vec<TokenWithSpan>, policy: &Policy) -> Vec<Token
         let next = spelt.get(place + 1).map(|token| &token.token);
         let called = matches!(next, Some(Token::LParen | Token::SingleQuotedString(_)));
         let reserved = keyword(place).is_some_and(|word| {
-            RESERVED_FOR_TABLE_ALIAS.contains(&word) || RESERVED_FOR_COLUMN_ALIAS.contains(&word) || WORDS.contains(&word)
+            RESERVED_FOR_TABLE_ALIAS.contains(&word)
+                || RESERVED_FOR_COLUMN_ALIAS.contains(&word)
+                || WORDS.contains(&word)
         });
         if a_type || a_part || called || reserved {
             continue;

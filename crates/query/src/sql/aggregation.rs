@@ -407,7 +407,9 @@ pub(crate) async fn aggregation(
         let (relation, name) = key.qualified_name();
         let data_type = key.get_type(&schema).map_err(planner)?;
         let Some(engine_type) = key_type(&data_type) else {
-            return refused(format!("groups by {data_type} are not offered: numbers, texts, truth values, dates and moments are"));
+            return refused(format!(
+                "groups by {data_type} are not offered: numbers, texts, truth values, dates and moments are"
+            ));
         };
         let mut value = total.expression(key)?;
         if engine_type != data_type {

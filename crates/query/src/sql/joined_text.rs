@@ -4,7 +4,9 @@ use datafusion::arrow::array::{Array, AsArray, StringViewBuilder};
 use datafusion::arrow::compute::cast;
 use datafusion::arrow::datatypes::DataType;
 use datafusion::common::Result;
-use datafusion::logical_expr::{ColumnarValue, Expr, ScalarFunctionArgs, ScalarUDF, ScalarUDFImpl, Signature, Volatility};
+use datafusion::logical_expr::{
+    ColumnarValue, Expr, ScalarFunctionArgs, ScalarUDF, ScalarUDFImpl, Signature, Volatility,
+};
 use reticent_policy::LONGEST_TEXT;
 use std::sync::Arc;
 
@@ -78,7 +80,8 @@ impl ScalarUDFImpl for Joined {
         let pieces: Vec<_> = pieces.iter().map(|piece| piece.as_string_view()).collect();
         let mut texts = StringViewBuilder::with_capacity(rows);
         for row in 0..rows {
-            let all: Vec<Option<&str>> = pieces.iter().map(|piece| (!piece.is_null(row)).then(|| piece.value(row))).collect();
+            let all: Vec<Option<&str>> =
+                pieces.iter().map(|piece| (!piece.is_null(row)).then(|| piece.value(row))).collect();
             texts.append_option(text_of(self.joining, &all));
         }
         Ok(ColumnarValue::Array(Arc::new(texts.finish())))

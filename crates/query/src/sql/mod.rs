@@ -21,8 +21,8 @@ pub use options::Options;
 pub(crate) use facts::{Domain, Facts};
 pub(crate) use options::take_options;
 pub(crate) use range::Range;
-pub(crate) use rows::planner;
 pub(crate) use released::RELEASED;
+pub(crate) use rows::planner;
 #[cfg(test)]
 pub(crate) use total::Total;
 pub(crate) use walk::{Relation, Walk, released_schema};

@@ -181,7 +181,8 @@ impl Released {
         let on = join.on.iter().map(|(a, b)| Ok((total(&left, a)?, total(&right, b)?)));
         let on = on.collect::<Result<Vec<_>, QueryError>>()?;
         let both = left.schema().join(right.schema()).map_err(planner)?;
-        let filter = join.filter.as_ref().map(|filter| Total::new(&both, &no_subquery).expression(filter)).transpose()?;
+        let filter =
+            join.filter.as_ref().map(|filter| Total::new(&both, &no_subquery).expression(filter)).transpose()?;
         let again = Join::try_new(
             Arc::new(left),
             Arc::new(right),

@@ -64,6 +64,9 @@ fn in_plain_words(message: &str) -> String {
     if let Some((call, _)) = words.split_once(" failed to match any signature") {
         return format!("{call} does not take arguments of these types; see docs/sql.md for what is offered");
     }
+    if words.starts_with("Schema contains duplicate") {
+        return format!("{words}: casts are not part of a name; compute one of the two in a sub-query");
+    }
     let words = words.split("\nDid you mean").next().unwrap_or(words);
     words.replace("datafusion.public.", "").replace("datafusion.", "")
 }
@@ -161,9 +164,11 @@ pub(crate) fn equalities(join: &Join) -> Vec<(Expr, Expr)> {
 /// Which rows a side of a join can lose to NULL.
 fn widened(facts: &[Facts], nullable: bool) -> Vec<Facts> {
     let widen = |fact: &Facts| match fact.domain.clone() {
-        Domain::Public { plan, column, lost } => {
-            Facts { nullable: fact.nullable || nullable, domain: Domain::Public { plan, column, lost: lost || nullable }, ..fact.clone() }
-        }
+        Domain::Public { plan, column, lost } => Facts {
+            nullable: fact.nullable || nullable,
+            domain: Domain::Public { plan, column, lost: lost || nullable },
+            ..fact.clone()
+        },
         _ => Facts { nullable: fact.nullable || nullable, ..fact.clone() },
     };
     facts.iter().map(widen).collect()
@@ -199,8 +204,7 @@ pub(crate) fn with_public(
              declares `unique` in the public table, or name a unit column in the policy",
         );
     }
-    let public_side =
-        widened(public, matches!((private_is_left, join.join_type), (true, Left) | (false, Right)));
+    let public_side = widened(public, matches!((private_is_left, join.join_type), (true, Left) | (false, Right)));
     let (facts, offset) = match (private_is_left, one_sided) {
         (_, true) => (private.facts.clone(), 0),
         (true, false) => ([private.facts.clone(), public_side].concat(), 0),

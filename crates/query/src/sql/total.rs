@@ -1,9 +1,9 @@
 //! Which expressions a query may use over rows, and how each is made total: it has a value, or NULL, for every row, so that no row can stop a query.
 
 use super::arithmetic::checked;
+use super::joined_text::{Joining, joined};
 use super::rows::{planner, refused};
 use crate::error::QueryError;
-use super::joined_text::{Joining, joined};
 use datafusion::arrow::array::RecordBatchOptions;
 use datafusion::arrow::compute::can_cast_types;
 use datafusion::arrow::datatypes::{DataType, Schema, TimeUnit};
@@ -11,8 +11,8 @@ use datafusion::arrow::record_batch::RecordBatch;
 use datafusion::common::tree_node::{Transformed, TreeNode};
 use datafusion::common::{DFSchema, ScalarValue};
 use datafusion::logical_expr::execution_props::ExecutionProps;
-use datafusion::logical_expr::physical_planning_context::PhysicalPlanningContext;
 use datafusion::logical_expr::expr::{AggregateFunction, Alias, Between, Case, InList, Like, ScalarFunction};
+use datafusion::logical_expr::physical_planning_context::PhysicalPlanningContext;
 use datafusion::logical_expr::{BinaryExpr, Expr, ExprSchemable, LogicalPlan, Operator, try_cast};
 use datafusion::physical_expr::create_physical_expr;
 use datafusion::prelude::{lit, when};
@@ -50,11 +50,10 @@ enum Rule {
 fn rule(name: &str) -> Option<Rule> {
     Some(match name {
         "coalesce" | "nvl" => Rule::FirstPresent,
-        "nullif" | "greatest" | "least" | "lower" | "upper" | "btrim" | "ltrim" | "rtrim"
-        | "character_length" | "octet_length" | "strpos" | "starts_with" | "ends_with" | "contains" | "ascii"
-        | "initcap" | "reverse" | "floor" | "ceil" | "signum" | "isnan" | "iszero" | "nanvl" | "ln"
-        | "log10" | "log2" | "exp" | "sin" | "cos" | "tan" | "atan" | "asin" | "acos" | "cbrt" | "degrees"
-        | "radians" => Rule::Total { literals: &[] },
+        "nullif" | "greatest" | "least" | "lower" | "upper" | "btrim" | "ltrim" | "rtrim" | "character_length"
+        | "octet_length" | "strpos" | "starts_with" | "ends_with" | "contains" | "ascii" | "initcap" | "reverse"
+        | "floor" | "ceil" | "signum" | "isnan" | "iszero" | "nanvl" | "ln" | "log10" | "log2" | "exp" | "sin"
+        | "cos" | "tan" | "atan" | "asin" | "acos" | "cbrt" | "degrees" | "radians" => Rule::Total { literals: &[] },
         "round" | "trunc" | "left" | "right" => Rule::Total { literals: &[1] },
         "substr" | "split_part" => Rule::Total { literals: &[1, 2] },
         "regexp_like" => Rule::Total { literals: &[1, 2] },
@@ -197,7 +196,13 @@ impl<'a> Total<'a> {
         let outcome = sample.and_then(|sample| {
             let options = RecordBatchOptions::new().with_row_count(Some(1));
             let row = RecordBatch::try_new_with_options(Arc::new(Schema::empty()), vec![], &options)?;
-            create_physical_expr(&sample.data, &DFSchema::empty(), &ExecutionProps::new(), &PhysicalPlanningContext::default())?.evaluate(&row)
+            create_physical_expr(
+                &sample.data,
+                &DFSchema::empty(),
+                &ExecutionProps::new(),
+                &PhysicalPlanningContext::default(),
+            )?
+            .evaluate(&row)
         });
         match outcome {
             Ok(_) => Ok(()),
@@ -338,7 +343,8 @@ impl<'a> Total<'a> {
             ));
         }
         let from = self.of_type(inner)?;
-        let strange = matches!(from, DataType::Date32 | DataType::Timestamp(..)) && (to.is_numeric() || *to == DataType::Boolean);
+        let strange =
+            matches!(from, DataType::Date32 | DataType::Timestamp(..)) && (to.is_numeric() || *to == DataType::Boolean);
         if !can_cast_types(&from, to) || strange {
             return refused(format!("a cast from {from} to {to} is not offered; for dates use DATE_PART"));
         }

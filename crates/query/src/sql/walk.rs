@@ -375,7 +375,13 @@ impl<'a> Walk<'a> {
                 Facts { range, nullable: all.clone().any(|facts| facts.nullable), ..Facts::unknown() }
             })
             .collect();
-        Ok(Relation::Rows(Box::new(Rows { plan, unit: parts[0].unit, hidden: !shared, facts, limits: parts[0].limits })))
+        Ok(Relation::Rows(Box::new(Rows {
+            plan,
+            unit: parts[0].unit,
+            hidden: !shared,
+            facts,
+            limits: parts[0].limits,
+        })))
     }
 
     async fn join(&self, join: &Join) -> Result<Relation, QueryError> {

