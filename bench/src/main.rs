@@ -34,7 +34,7 @@ enum What {
         #[arg(long, value_enum, default_value_t = Format::Table)]
         format: Format,
     },
-    /// Seconds and memory of private totals by group, next to DataFusion without privacy and to bounding in SQL.
+    /// Seconds and memory of private answers by group, next to DataFusion without privacy and to bounding in SQL.
     Query {
         /// How many rows the table has.
         #[arg(long, default_value_t = 10_000_000)]
@@ -45,7 +45,7 @@ enum What {
         /// How many groups.
         #[arg(long, default_value_t = 1_000)]
         groups: u64,
-        /// Groups are named by text instead of numbers.
+        /// Groups are named by text, and people by numbers of 64 bits, instead of small numbers.
         #[arg(long)]
         text: bool,
         /// A Python with the package duckdb, to measure DuckDB as well.
@@ -63,7 +63,7 @@ enum What {
         #[arg(long)]
         file: PathBuf,
         #[arg(long)]
-        threads: usize,
+        text: bool,
         #[arg(long)]
         runs: usize,
     },
@@ -84,8 +84,8 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         What::Query { rows, people, groups, text, python, format } => {
             print(&query::measure(query::Shape { rows, people, groups, text }, python.as_deref())?, format)
         }
-        What::QueryCase { case, file, threads, runs } => {
-            println!("{}", serde_json::to_string(&query::run(case, &file, threads, runs)?)?);
+        What::QueryCase { case, file, text, runs } => {
+            println!("{}", serde_json::to_string(&query::run(case, &file, text, runs)?)?);
             Ok(())
         }
     }

@@ -3,7 +3,8 @@
     python -m venv peer && peer/bin/pip install dp-accounting prv-accountant
     peer/bin/python docs/benchmarks/account.py [seconds per workload]
 
-Prints, for each workload and package, the best time of three (of one, if a run is slow) and the bounds on epsilon.
+Prints, for each workload and package, the best processor time of three runs (of one, if a run is slow) and the bounds on epsilon. Processor time
+does not count what other programs on the machine take.
 """
 
 import multiprocessing
@@ -80,9 +81,9 @@ def run(package, events, answers):
     try:
         best = float("inf")
         for _ in range(3):
-            start = time.perf_counter()
+            start = time.process_time()
             bounds = package(events)
-            best = min(best, time.perf_counter() - start)
+            best = min(best, time.process_time() - start)
             if best > 2:
                 break
         answers.put((best, bounds))

@@ -1,7 +1,7 @@
-//! Seconds and memory of private totals, next to the same question without privacy and to bounding that is written in SQL.
+//! Seconds and memory of private answers, next to the same question without privacy and to bounding that is written in SQL.
 //!
 //! Every figure is taken in a process of its own, contenders taking turns: the peak of memory is the process's, the time is that of the query, planning
-//! included, the best of all runs.
+//! included, the best of all runs. Processor time is measured as well: other programs on the machine have less part in it.
 
 mod contender;
 mod table;
@@ -22,8 +22,11 @@ const ROUNDS: usize = 3;
 const RUNS: usize = 3;
 
 /// Bounding in SQL: a unit's rows of a group become one of the same weight, and five groups are drawn for each unit.
-const BOUNDED: &str = "SELECT g, COUNT(*) AS n, SUM(x) AS s FROM (SELECT g, x, ROW_NUMBER() OVER (PARTITION BY u ORDER BY RANDOM()) AS place \
-                       FROM (SELECT u, g, AVG(x) AS x FROM {table} GROUP BY u, g) AS pairs) AS ranked WHERE place <= 5 GROUP BY g";
+const BOUNDED: &str = "SELECT g, COUNT(*) AS n, SUM(x) AS s FROM \
+                       (SELECT g, x, ROW_NUMBER() OVER (PARTITION BY u ORDER BY r) AS place FROM \
+                       (SELECT u, g, x, RANDOM() AS r FROM \
+                       (SELECT u, g, AVG(x) AS x FROM {table} GROUP BY u, g) AS pairs) AS drawn) AS ranked \
+                       WHERE place <= 5 GROUP BY g";
 const PLAIN: &str = "SELECT g, COUNT(*) AS n, SUM(x) AS s FROM {table} GROUP BY g";
 
 /// What the run found.
@@ -39,8 +42,10 @@ struct Row {
     threads: usize,
     #[serde(flatten)]
     figures: Figures,
-    /// Over the plain DataFusion query with as many threads.
+    /// Time over that of the plain DataFusion query with as many threads.
     times_plain: f64,
+    /// The same of processor time.
+    processor_times_plain: f64,
 }
 
 /// Measures all contenders on a new table. With `python`, a Python with the package duckdb, DuckDB is among them.
@@ -68,20 +73,21 @@ fn measure_in(shape: Shape, python: Option<&Path>, folder: &Path) -> Result<Repo
     let mut best: Vec<Option<Figures>> = vec![None; contenders.len()];
     for _ in 0..ROUNDS {
         for (best, (_, threads, contender)) in best.iter_mut().zip(&contenders) {
-            let figures = contender.measure(&file, *threads)?;
+            let figures = contender.measure(&file, shape.text, *threads)?;
             *best = Some(best.take().map_or(figures, |best| best.best(figures)));
         }
     }
     let figures: Vec<Figures> = best.into_iter().flatten().collect();
     let plain = |threads: usize| {
         let at = contenders.iter().position(|c| c.1 == threads && c.0 == Case::Plain.name()).unwrap_or(0);
-        figures[at].seconds
+        figures[at]
     };
     let rows = contenders.iter().zip(&figures).map(|(&(name, threads, _), &figures)| Row {
         name,
         threads,
         figures,
-        times_plain: figures.seconds / plain(threads),
+        times_plain: figures.seconds / plain(threads).seconds,
+        processor_times_plain: figures.processor_seconds / plain(threads).processor_seconds,
     });
     Ok(Report { shape, rows: rows.collect() })
 }
@@ -92,22 +98,20 @@ enum Contender {
 }
 
 impl Contender {
-    /// Runs it in a process of its own.
-    fn measure(&self, file: &Path, threads: usize) -> Result<Figures, Error> {
-        let mut command = match self {
+    /// Runs it in a process of its own, which may use so many processors.
+    fn measure(&self, file: &Path, text: bool, threads: usize) -> Result<Figures, Error> {
+        let mut command = Command::new("taskset");
+        command.args(["--cpu-list", if threads == 1 { "0" } else { "0-1" }]);
+        match self {
             Contender::This(case) => {
-                let mut command = Command::new(std::env::current_exe()?);
-                command.args(["query-case", "--case", case.key(), "--threads", &threads.to_string()]);
-                command.args(["--runs", &RUNS.to_string(), "--file"]).arg(file);
-                command
+                command.arg(std::env::current_exe()?).args(["query-case", "--case", case.key()]);
+                command.args(["--runs", &RUNS.to_string(), "--file"]).arg(file).args(text.then_some("--text"));
             }
             Contender::Duck(python, query) => {
-                let mut command = Command::new(python);
-                command.arg(concat!(env!("CARGO_MANIFEST_DIR"), "/../docs/benchmarks/query_duckdb.py"));
+                command.arg(python).arg(concat!(env!("CARGO_MANIFEST_DIR"), "/../docs/benchmarks/query_duckdb.py"));
                 command.arg(file).args([&threads.to_string(), &RUNS.to_string(), *query]);
-                command
             }
-        };
+        }
         let output = command.output()?;
         if !output.status.success() {
             return Err(String::from_utf8_lossy(&output.stderr).into_owned().into());
@@ -119,13 +123,23 @@ impl Contender {
 impl fmt::Display for Report {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         writeln!(out, "{}", self.shape)?;
-        writeln!(out, "{:<28} {:>7} {:>9} {:>9} {:>9}", "", "threads", "seconds", "x plain", "peak MiB")?;
+        writeln!(
+            out,
+            "{:<28} {:>7} {:>9} {:>8} {:>9} {:>8} {:>9}",
+            "", "threads", "seconds", "x plain", "processor", "x plain", "peak MiB"
+        )?;
         for row in &self.rows {
-            let Figures { seconds, peak_mebibytes, .. } = row.figures;
+            let Figures { seconds, processor_seconds, peak_mebibytes, .. } = row.figures;
             writeln!(
                 out,
-                "{:<28} {:>7} {:>9.3} {:>9.2} {:>9.0}",
-                row.name, row.threads, seconds, row.times_plain, peak_mebibytes
+                "{:<28} {:>7} {:>9.3} {:>8.2} {:>9.3} {:>8.2} {:>9.0}",
+                row.name,
+                row.threads,
+                seconds,
+                row.times_plain,
+                processor_seconds,
+                row.processor_times_plain,
+                peak_mebibytes
             )?;
         }
         Ok(())

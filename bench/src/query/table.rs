@@ -20,7 +20,7 @@ pub struct Shape {
     pub people: u64,
     /// How many groups.
     pub groups: u64,
-    /// Whether groups are named by text instead of numbers.
+    /// Whether groups are named by text instead of small numbers, and people by numbers of 64 bits.
     pub text: bool,
 }
 
@@ -57,8 +57,11 @@ pub fn write(file: &Path, shape: Shape) -> Result<(), Box<dyn std::error::Error>
         } else {
             Arc::new(Int64Array::from_iter_values(below(1, shape.groups).map(|group| group as i64)))
         };
+        // An odd factor keeps people apart.
+        let factor: u64 = if shape.text { 0x9e37_79b9_7f4a_7c15 } else { 1 };
+        let people = below(0, shape.people).map(|person| person.wrapping_mul(factor) as i64);
         let columns: Vec<ArrayRef> = vec![
-            Arc::new(Int64Array::from_iter_values(below(0, shape.people).map(|person| person as i64))),
+            Arc::new(Int64Array::from_iter_values(people)),
             groups,
             Arc::new(Float64Array::from_iter_values(below(2, 10_001).map(|x| x as f64 / 100.0))),
         ];

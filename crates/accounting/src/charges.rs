@@ -112,7 +112,7 @@ fn too_many() -> String {
     format!("there are more than {MOST_RELEASES} releases in all")
 }
 
-/// A sample of `event`, with samples of samples and rates of 1 resolved. The product of two rates is rounded up.
+/// A sample of `event`, with samples of samples and rates of 1 resolved. The product of two rates is rounded up, an ulp each time, which those who bound from below must allow for.
 fn sampled(rate: f64, event: &Event, depth: u32) -> Result<Event, Problem> {
     if depth > DEEPEST {
         return Err(("poisson-subsampled", format!("events are nested more than {DEEPEST} deep")));

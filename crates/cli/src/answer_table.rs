@@ -1,44 +1,97 @@
 //! The answer of a query as text, CSV or Parquet.
 
 use crate::failure::Failure;
-use crate::numbers::rounded;
+use crate::numbers::{rounded, rounded_down, rounded_up};
 use crate::table::Table;
 use datafusion::arrow::array::{ArrayRef, BooleanArray, Float64Array, Int64Array, RecordBatch, StringArray};
 use datafusion::parquet::arrow::ArrowWriter;
 use reticent_session::{Cell, Record, Reply};
 use std::sync::Arc;
 
-/// A number as people read it: as many digits as its half-width makes sense of.
-fn to_width(value: f64, half_width: Option<f64>) -> String {
-    let digits = match half_width {
-        Some(width) if width > 0.0 && width.is_finite() => (1.0 - width.log10().floor()).clamp(0.0, 12.0),
-        _ => return rounded(value),
-    };
-    // Between 0 and 12 by the line above.
-    format!("{value:.*}", digits as usize)
+/// The digits after the point with which a half-width has two digits that count.
+fn digits_of(half_width: f64) -> usize {
+    if half_width > 0.0 && half_width.is_finite() {
+        // Between 0 and 12 by the clamp.
+        (1.0 - half_width.log10().floor()).clamp(0.0, 12.0) as usize
+    } else {
+        0
+    }
 }
 
-fn cell_text(cell: &Cell, half_width: Option<f64>) -> String {
-    let value = match cell {
-        Cell::Null => return "NULL".to_owned(),
-        Cell::String(text) => return text.clone(),
-        Cell::Bool(truth) => return truth.to_string(),
-        Cell::Number(number) if half_width.is_none() => return number.to_string(),
-        other => other.as_f64().unwrap_or(f64::NAN),
-    };
-    match half_width {
-        None => rounded(value),
-        Some(width) => format!("{} ± {}", to_width(value, half_width), to_width(width, half_width)),
+/// A half-width with so many digits, never less than it is.
+fn width_text(half_width: f64, digits: usize) -> String {
+    // At most 12 digits by `digits_of`.
+    let unit = 10_f64.powi(digits as i32);
+    let up = (half_width * unit).ceil() / unit;
+    format!("{:.digits$}", if up >= half_width { up } else { half_width })
+}
+
+/// Text on one line of a terminal: what could move its cursor is spelt out.
+fn on_one_line(text: &str) -> String {
+    let spelt = |c: char| if c.is_control() { c.escape_default().to_string() } else { c.to_string() };
+    text.chars().map(spelt).collect()
+}
+
+/// A cell, and its half-width: whole numbers stay whole, others have as many digits as the half-width makes sense of.
+fn cell_text(cell: &Cell, half_width: Option<f64>) -> (String, Option<String>) {
+    match (cell, half_width) {
+        (Cell::Null, _) => ("NULL".to_owned(), None),
+        (Cell::String(text), _) => (on_one_line(text), None),
+        (Cell::Number(number), Some(width)) if number.is_i64() || number.is_u64() => {
+            (number.to_string(), Some(width_text(width, 0)))
+        }
+        (Cell::Number(number), Some(width)) => {
+            let digits = digits_of(width);
+            let value = number.as_f64().unwrap_or(f64::NAN);
+            (format!("{value:.digits$}"), Some(width_text(width, digits)))
+        }
+        (Cell::Number(number), None) => {
+            (if number.is_f64() { rounded(number.as_f64().unwrap_or(f64::NAN)) } else { number.to_string() }, None)
+        }
+        (other, _) => (on_one_line(&other.to_string()), None),
     }
+}
+
+/// A column as people read it: numbers end, and half-widths begin, at the same place in every line.
+fn column_text(record: &Record, place: usize) -> Vec<String> {
+    let cells: Vec<(String, Option<String>)> = record
+        .rows
+        .iter()
+        .zip(&record.half_widths)
+        .map(|(row, widths)| cell_text(row.get(place).unwrap_or(&Cell::Null), widths.get(place).copied().flatten()))
+        .collect();
+    let length = |text: &String| text.chars().count();
+    let values = cells.iter().map(|(value, _)| length(value)).max().unwrap_or(0);
+    let widths = cells.iter().filter_map(|(_, width)| width.as_ref().map(length)).max();
+    let joined = cells.iter().map(|(value, width)| match (width, widths) {
+        (Some(width), Some(widths)) => format!("{value:>values$} ± {width:>widths$}"),
+        (None, Some(widths)) => format!("{value:>values$}   {:widths$}", ""),
+        _ => value.clone(),
+    });
+    let numeric = record.types.get(place).is_some_and(|of| of.contains("Int") || of.starts_with("Float"));
+    let name = on_one_line(record.columns.get(place).map_or("", String::as_str));
+    let mut column: Vec<String> = std::iter::once(name).chain(joined).collect();
+    if numeric {
+        let widest = column.iter().map(length).max().unwrap_or(0);
+        column.iter_mut().for_each(|cell| *cell = format!("{cell:>widest$}"));
+    }
+    column
+}
+
+/// What is left, as a sentence has it.
+fn amount(epsilon: String, delta: f64, delta_text: fn(f64) -> String) -> String {
+    if delta > 0.0 { format!("epsilon {epsilon}, delta {}", delta_text(delta)) } else { format!("epsilon {epsilon}") }
 }
 
 /// For people: the table, what it cost and how it was made.
 pub fn people(reply: &Reply) -> String {
     let record = &reply.record;
     let mut table = Table::default();
-    table.heading(record.columns.iter().cloned());
-    for (row, widths) in record.rows.iter().zip(&record.half_widths) {
-        table.cells(row.iter().zip(widths).map(|(cell, width)| cell_text(cell, *width)));
+    let columns: Vec<Vec<String>> = (0..record.columns.len()).map(|place| column_text(record, place)).collect();
+    let line = |row: usize| columns.iter().map(move |column| column.get(row).cloned().unwrap_or_default());
+    table.heading(line(0));
+    for row in 1..=record.rows.len() {
+        table.cells(line(row));
     }
     let mut text = table.render();
     if record.rows.is_empty() {
@@ -46,24 +99,31 @@ pub fn people(reply: &Reply) -> String {
     }
     text.push('\n');
     if record.half_widths.iter().flatten().any(Option::is_some) {
-        text.push_str("± holds the exact figure of the bounded rows with probability 95%.\n");
+        text.push_str("The exact figure is within ± of the one shown with probability 95%.\n");
+    }
+    for statistic in &record.mechanisms {
+        if let Some(ranks) = &statistic.rank_errors {
+            let worst = ranks.iter().copied().fold(0.0, f64::max);
+            text.push_str(&format!(
+                "The {} are off by at most {} ranks with probability 95%.\n",
+                statistic.statistic,
+                width_text(worst, 0)
+            ));
+        }
     }
     if let Some(selection) = &record.selection {
         text.push_str(&format!(
-            "Groups are those with enough people: one of {} is shown as often as not.\n",
+            "Groups with too few people are left out: one with {} is shown as often as not.\n",
             selection.shown_from
         ));
     }
-    let delta = |delta: f64| if delta > 0.0 { format!(", delta {}", rounded(delta)) } else { String::new() };
     if reply.stored {
         text.push_str(&format!("Answered before (entry {} of the ledger): nothing was spent.\n", record.entry));
     } else {
         text.push_str(&format!(
-            "Spent: epsilon {}{}. Left of the budget: epsilon {}{}.\n",
-            rounded(record.cost.epsilon),
-            delta(record.cost.delta),
-            rounded(record.remaining.epsilon),
-            delta(record.remaining.delta)
+            "Spent: {}. Left of the budget: {}.\n",
+            amount(rounded_up(record.cost.epsilon), record.cost.delta, rounded_up),
+            amount(rounded_down(record.remaining.epsilon), record.remaining.delta, rounded_down),
         ));
     }
     text

@@ -6,7 +6,8 @@ use reticent_denoising::DenoisingError;
 use reticent_ledger::LedgerError;
 use reticent_mechanisms::MechanismError;
 use reticent_noise::randomness::RandomnessError;
-use reticent_query::QueryError;
+use reticent_policy::PolicyError;
+use reticent_query::{QueryError, SourceError};
 use reticent_session::SessionError;
 use std::fmt;
 use std::process::ExitCode;
@@ -56,7 +57,10 @@ impl From<LedgerError> for Failure {
     fn from(error: LedgerError) -> Self {
         match error {
             LedgerError::Exhausted { .. } => Failure::Budget(error.to_string()),
-            LedgerError::Parameter { .. } | LedgerError::NotCovered(_) | LedgerError::OtherLimits { .. } => {
+            LedgerError::OtherLimits { .. } => {
+                Failure::Usage(format!("{error} (`reticent budget --amend`, with the same --policy, does that)"))
+            }
+            LedgerError::Parameter { .. } | LedgerError::NotCovered(_) | LedgerError::BelowSpent { .. } => {
                 Failure::Usage(error.to_string())
             }
             other => Failure::Fault(other.to_string()),
@@ -69,14 +73,34 @@ impl From<SessionError> for Failure {
         match error {
             SessionError::Ledger(error) => error.into(),
             SessionError::Budget(message) => Failure::Budget(message),
+            SessionError::Policy(PolicyError::Unreadable { path, .. }) if !path.exists() => Failure::Fault(format!(
+                "there is no policy at {}: --policy names it, and `reticent init DATA` drafts one",
+                path.display()
+            )),
+            SessionError::Policy(error @ PolicyError::Unreadable { .. }) => Failure::Fault(error.to_string()),
             SessionError::Policy(error) => Failure::Usage(error.to_string()),
+            SessionError::Query(QueryError::Source(error)) => error.into(),
             SessionError::Query(error) => match error {
-                QueryError::Refused(_) | QueryError::Syntax(_) | QueryError::Release(_) | QueryError::Source(_) => {
+                QueryError::Refused(_) | QueryError::Syntax(_) | QueryError::Release(_) => {
                     Failure::Usage(error.to_string())
                 }
                 other => Failure::Fault(other.to_string()),
             },
             other => Failure::Fault(other.to_string()),
+        }
+    }
+}
+
+impl From<SourceError> for Failure {
+    /// A file that cannot be read is a fault; one that is not what the policy or the command line says is wrong usage.
+    fn from(error: SourceError) -> Self {
+        match error {
+            SourceError::Missing { .. }
+            | SourceError::Unreadable { .. }
+            | SourceError::Damaged { .. }
+            | SourceError::Changed { .. }
+            | SourceError::Scan { .. } => Failure::Fault(error.to_string()),
+            other => Failure::Usage(other.to_string()),
         }
     }
 }

@@ -117,13 +117,14 @@ limit, and for the entropy of the widths e^h.";
 const DENOISE_EXAMPLES: &str = "\
 Examples:
   reticent noise laplace --epsilon 0.1 --sensitivity 1 --format json < counts.txt | reticent denoise > better.json
+  reticent query --format json 'SELECT town, COUNT(*) FROM visits GROUP BY town' | reticent denoise --non-negative
   reticent denoise --noise 'gaussian sigma=2' --method james-stein --towards mean < released.txt
   reticent denoise --noise 'laplace scale=10' --method auto --non-negative --input released.csv --column count
   reticent denoise --noise 'gaussian sigma=5' --method trend-filter --graph grid:20x30 --plot picture.svg < released.txt
   reticent denoise --noise 'gaussian sigma=1' --method bayes --prior 'laplace mean=0 scale=5' < released.txt
 
 Denoising is post-processing: it costs no privacy, for it sees nothing but what was released. Input is a release file, as `noise --format json`
-writes it, or numbers with --noise; the same comes out. The risk, the expected sum of squared errors, is estimated from the release, and
+writes it, the answer of `query --format json` (of which --column names a column), or numbers with --noise; the same comes out. The risk, the expected sum of squared errors, is estimated from the release, and
 stated on standard error; where no estimate is known that would hold, none is stated. `auto` leaves the release as it is unless a method
 is better with confidence.";
 
@@ -140,6 +141,16 @@ permute-and-flip epsilon, and of unknown mechanisms approximate epsilon delta, z
 sensitivity=1 and times=1; subsample=RATE is for Poisson sampling. In a file, events are written as `calibrate --format json` writes them.
 The first figure is proved from both sides. Releases may be chosen from earlier answers, but not their parameters.
 In JSON, null stands for infinity.";
+
+const REPRODUCE_EXAMPLES: &str = "\
+Examples:
+  reticent reproduce list
+  reticent reproduce --out results
+  reticent reproduce liu-mildew --repeats 50 --seed 7 --out mildew
+  reticent reproduce --data ../data --out results
+
+Each experiment is written as CSV, SVG and PNG, and all of them on one page, index.html, beside what the papers state. A finding from simulation
+counts as shown from 5 standard errors on. The noise comes from the seed and protects nobody.";
 
 /// Differentially private statistics, with a proof of every privacy figure.
 ///
@@ -190,6 +201,9 @@ enum Command {
     /// Improve released numbers, at no cost in privacy
     #[command(after_help = DENOISE_EXAMPLES)]
     Denoise(Box<commands::denoise::Denoise>),
+    /// Recompute the results of the papers, as tables, figures and a page
+    #[command(after_help = REPRODUCE_EXAMPLES)]
+    Reproduce(Box<commands::reproduce::Reproduce>),
 }
 
 /// How the answer of a query is printed.
@@ -256,5 +270,6 @@ fn run(command: Command, format: AnswerFormat, output: &mut Output) -> Result<()
         Command::Account(arguments) => commands::account::run(*arguments, format, output),
         Command::Noise(arguments) => commands::noise::run(*arguments, format, output),
         Command::Denoise(arguments) => commands::denoise::run(*arguments, format, output),
+        Command::Reproduce(arguments) => commands::reproduce::run(*arguments, format, output),
     }
 }

@@ -1,13 +1,15 @@
 //! The release file: released values together with the description of what released them, as JSON.
 //!
 //! `{"release": {"mechanism", "event", "guarantee", "spacing", "random"}, "values": [...]}`. `noise` writes it, `denoise` reads it, so that one can be piped into the other
-//! and nobody has to repeat what the noise was. A denoised file has a `denoised` object besides, and is not read again: its noise is no longer what the event says.
+//! and nobody has to repeat what the noise was. The answer of a `query` holds one for each column of counts or whole sums, in `releases`, with the keys of its groups in `groups`. A denoised file has a `denoised` object besides, and is not read again: its noise is no longer what the event says.
 
 use crate::failure::Failure;
 use reticent_events::Event;
 use reticent_mechanisms::{Guarantee, Mechanism};
+use reticent_session::GroupsRecord;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
+use std::collections::BTreeMap;
 
 /// What released some values.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -54,24 +56,50 @@ struct ReadRelease {
     denoised: Option<Value>,
 }
 
+/// The answer of a query as it is read: of all that it holds, what can be denoised.
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+struct ReadAnswer {
+    groups: GroupsRecord,
+    releases: BTreeMap<String, ReadRelease>,
+}
+
+/// What a release file holds.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ReleasedValues {
+    /// What released the values.
+    pub record: ReleaseRecord,
+    /// The values.
+    pub values: Vec<f64>,
+    /// The column of the query's answer in which they stand, and the group of each; none for the file of `noise`.
+    pub of_query: Option<(String, GroupsRecord)>,
+}
+
 /// Whether a text is meant to be a release file.
 pub fn looks_like_one(bytes: &[u8]) -> bool {
     bytes.iter().find(|byte| !byte.is_ascii_whitespace()) == Some(&b'{')
 }
 
-/// Reads a release file.
+/// Reads a release file, or of a query's answer the named column; the only one if none is named.
 ///
 /// # Errors
-/// If it is not one, a value is not a number, or it was denoised before.
-pub fn read(bytes: &[u8]) -> Result<(ReleaseRecord, Vec<f64>), Failure> {
-    let file: ReadRelease = serde_json::from_slice(bytes).map_err(|error| {
-        Failure::usage(format!(
-            "the release file cannot be read at line {}, column {}: {}",
-            error.line(),
-            error.column(),
-            kind(&error)
-        ))
-    })?;
+/// If it is not one, has no such column, a value is not a number, or it was denoised before.
+pub fn read(bytes: &[u8], column: Option<&str>) -> Result<ReleasedValues, Failure> {
+    // An answer is told by its `releases`; everything else is judged as a release file.
+    let (file, of_query) = match serde_json::from_slice::<ReadAnswer>(bytes) {
+        Ok(answer) => {
+            let (name, file) = chosen(answer.releases, column)?;
+            if file.values.len() != answer.groups.rows.len() {
+                return Err(Failure::usage("the answer does not have as many groups as released values"));
+            }
+            (file, Some((name, answer.groups)))
+        }
+        Err(_) if column.is_some() => {
+            return Err(Failure::usage(
+                "--column names a column of a CSV file, or of an answer as `query --format json` writes it; the input is neither",
+            ));
+        }
+        Err(_) => (read_one(bytes)?, None),
+    };
     if file.denoised.is_some() {
         return Err(Failure::usage(
             "the release file was denoised before, and its noise is no longer that of the event in it",
@@ -81,7 +109,35 @@ pub fn read(bytes: &[u8]) -> Result<(ReleaseRecord, Vec<f64>), Failure> {
         let refuse = || Failure::usage(format!("value {} of the release file is not a finite number", index + 1));
         value.filter(|value| value.is_finite()).ok_or_else(refuse)
     });
-    Ok((file.release, values.collect::<Result<_, _>>()?))
+    Ok(ReleasedValues { values: values.collect::<Result<_, _>>()?, record: file.release, of_query })
+}
+
+fn read_one(bytes: &[u8]) -> Result<ReadRelease, Failure> {
+    serde_json::from_slice(bytes).map_err(|error| {
+        Failure::usage(format!(
+            "the release file cannot be read at line {}, column {}: {}",
+            error.line(),
+            error.column(),
+            kind(&error)
+        ))
+    })
+}
+
+/// The release of a column.
+fn chosen(mut releases: BTreeMap<String, ReadRelease>, column: Option<&str>) -> Result<(String, ReadRelease), Failure> {
+    let names = releases.keys().map(|name| format!("`{name}`")).collect::<Vec<_>>().join(", ");
+    match column {
+        _ if releases.is_empty() => Err(Failure::usage(
+            "the answer holds no noisy counts or whole sums: averages, quantiles and sums of fractions are not denoised",
+        )),
+        Some(name) => releases
+            .remove_entry(name)
+            .ok_or_else(|| Failure::usage(format!("--column is `{name}`, but what can be denoised is {names}"))),
+        None => match (releases.pop_first(), releases.is_empty()) {
+            (Some(only), true) => Ok(only),
+            _ => Err(Failure::usage(format!("--column is needed to say which of {names} to denoise"))),
+        },
+    }
 }
 
 /// What is wrong, in words that do not quote the file.
@@ -108,8 +164,9 @@ mod tests {
 
     #[test]
     fn files_are_read_back() {
-        let (record, values) = read(file("[1.5,-2]", "").as_bytes()).expect("a release file");
-        assert_eq!((record.event, values), (Event::Laplace { scale: 2.0, sensitivity: 1.0 }, vec![1.5, -2.0]));
+        let read = read(file("[1.5,-2]", "").as_bytes(), None).expect("a release file");
+        assert_eq!(read.record.event, Event::Laplace { scale: 2.0, sensitivity: 1.0 });
+        assert_eq!((read.values, read.of_query), (vec![1.5, -2.0], None));
         assert!(looks_like_one(b" \n{") && !looks_like_one(b"12\n") && !looks_like_one(b""));
     }
 
@@ -124,7 +181,38 @@ mod tests {
             ("{\"values\":[1]}".into(), "object `release`"),
             ("{\"release\":".into(), "ends too early"),
         ] {
-            let Err(Failure::Usage(message)) = read(text.as_bytes()) else { unreachable!("{text}") };
+            let Err(Failure::Usage(message)) = read(text.as_bytes(), None) else { unreachable!("{text}") };
+            assert!(message.contains(expected), "{message}");
+        }
+    }
+    fn answer(groups: &str, releases: &[(&str, &str)]) -> String {
+        let releases: Vec<String> =
+            releases.iter().map(|(name, values)| format!("\"{name}\":{}", file(values, ""))).collect();
+        format!(
+            "{{\"columns\":[],\"groups\":{{\"columns\":[\"town\"],\"rows\":{groups}}},\"releases\":{{{}}}}}",
+            releases.join(",")
+        )
+    }
+
+    #[test]
+    fn the_column_of_an_answer_is_found_with_its_groups() {
+        let one = answer("[[\"A\"],[null]]", &[("n", "[3,4]")]);
+        let both = answer("[[\"A\"],[null]]", &[("n", "[3,4]"), ("total", "[5,6]")]);
+        for (text, column, expected) in [(&one, None, 3.0), (&both, Some("n"), 3.0), (&both, Some("total"), 5.0)] {
+            let read = read(text.as_bytes(), column).expect("an answer");
+            let (name, groups) = read.of_query.expect("of a query");
+            assert_eq!((read.values[0], groups.rows.len(), groups.columns.len()), (expected, 2, 1));
+            assert!(column.is_none_or(|column| column == name));
+        }
+        for (text, column, expected) in [
+            (both, None, "which of `n`, `total`"),
+            (one, Some("x"), "what can be denoised is `n`"),
+            (answer("[]", &[]), None, "no noisy counts"),
+            (answer("[[1]]", &[("n", "[3,4]")]), None, "as many groups"),
+            (answer("[[1],[2]]", &[("n", "[3,null]")]), None, "value 2"),
+            (file("[1]", ""), Some("n"), "the input is neither"),
+        ] {
+            let Err(Failure::Usage(message)) = read(text.as_bytes(), column) else { unreachable!("{text}") };
             assert!(message.contains(expected), "{message}");
         }
     }

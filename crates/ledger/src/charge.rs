@@ -123,7 +123,9 @@ mod tests {
         let charge = Charge::of(&concentrated(), &[nested], 0.0).expect("covered");
         assert!((charge.cost / formula - 1.0).abs() < 1e-14 && charge.cost >= formula * (1.0 - 1e-15));
         let sampled = Event::PoissonSubsampled { rate: 0.1, event: Box::new(promise) };
-        assert!(Charge::of(&concentrated(), &[sampled], 0.0).is_err());
+        for limits in [pure(), concentrated()] {
+            assert!(Charge::of(&limits, std::slice::from_ref(&sampled), 0.0).is_err());
+        }
     }
 
     #[test]

@@ -91,11 +91,8 @@ impl Ledger {
     }
 
     /// How long to wait while other processes write; half a minute unless said otherwise. A write takes milliseconds.
-    ///
-    /// # Errors
-    /// If the ledger is closed.
-    pub fn set_patience(&mut self, patience: Duration) -> Result<(), LedgerError> {
-        self.guarded(|ledger| ledger.store.set_patience(patience))
+    pub fn set_patience(&mut self, patience: Duration) {
+        self.store.set_patience(patience);
     }
 
     /// The limits.

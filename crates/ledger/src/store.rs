@@ -17,7 +17,7 @@ use rusqlite::config::DbConfig;
 use rusqlite::limits::Limit;
 use rusqlite::{Connection, MAIN_DB, OpenFlags, OptionalExtension, params};
 use std::path::Path;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 /// The text of the only table, as it stands in the schema.
 pub(crate) const TABLE: &str =
@@ -33,6 +33,8 @@ pub(crate) const MOST_BYTES: usize = 128 << 20;
 
 /// How long to wait for other processes, unless the caller says otherwise.
 const PATIENCE: Duration = Duration::from_secs(30);
+/// How often to try for a lock that others hold: much less than a write takes. (SQLite's own waiting slows down to ten times a second, and a reader beside a busy writer was seen to wait for minutes.)
+const TRY_EVERY: Duration = Duration::from_millis(1);
 
 /// An open file, its schema checked.
 #[derive(Debug)]
@@ -40,6 +42,7 @@ pub(crate) struct Store {
     connection: Connection,
     place: Place,
     schema_version: i64,
+    patience: Duration,
 }
 
 impl Store {
@@ -63,7 +66,7 @@ impl Store {
         let place = Place::of(path)?;
         place.check_no_log()?;
         let connection = connect(place.path())?;
-        let mut store = Store { connection, place, schema_version: 0 };
+        let mut store = Store { connection, place, schema_version: 0, patience: PATIENCE };
         store.place.check()?;
         store.begin_reading()?;
         store.check_schema()?;
@@ -72,8 +75,12 @@ impl Store {
     }
 
     /// How long to wait for other processes.
-    pub(crate) fn set_patience(&self, patience: Duration) -> Result<(), LedgerError> {
-        Ok(self.connection.busy_timeout(patience.min(Duration::from_secs(1_000_000)))?)
+    pub(crate) fn set_patience(&mut self, patience: Duration) {
+        self.patience = patience;
+    }
+
+    fn run_patiently(&self, statement: &str) -> Result<(), LedgerError> {
+        run_patiently(&self.connection, self.patience, statement)
     }
 
     fn check_schema(&mut self) -> Result<(), LedgerError> {
@@ -111,15 +118,15 @@ impl Store {
     /// Takes the right to write, or waits for it. The schema is still what it was when the file was opened.
     pub(crate) fn begin_writing(&self) -> Result<(), LedgerError> {
         self.place.check()?;
-        self.connection.execute_batch("BEGIN IMMEDIATE")?;
+        self.run_patiently("BEGIN IMMEDIATE")?;
         self.check_unchanged()
     }
 
     /// Keeps others from writing while this one reads.
     pub(crate) fn begin_reading(&self) -> Result<(), LedgerError> {
-        // A transaction begins with its first read, and that is where it may have to wait.
-        self.connection.execute_batch("BEGIN; SELECT 1 FROM sqlite_schema")?;
-        Ok(())
+        // A transaction takes its lock with its first read.
+        self.connection.execute_batch("BEGIN")?;
+        self.run_patiently("SELECT 1 FROM sqlite_schema")
     }
 
     pub(crate) fn check_unchanged(&self) -> Result<(), LedgerError> {
@@ -138,7 +145,8 @@ impl Store {
     /// Adds a row and makes it durable.
     pub(crate) fn commit(&self, row: &Row) -> Result<(), LedgerError> {
         insert(&self.connection, row)?;
-        self.connection.execute_batch("COMMIT")?;
+        // Waits for those who read. An attempt that had to wait has written nothing.
+        self.run_patiently("COMMIT")?;
         self.place.check()
     }
 
@@ -198,7 +206,7 @@ fn connect(path: &Path) -> Result<Connection, LedgerError> {
         | OpenFlags::SQLITE_OPEN_NOFOLLOW
         | OpenFlags::SQLITE_OPEN_EXRESCODE;
     let connection = Connection::open_with_flags(path, flags)?;
-    connection.busy_timeout(PATIENCE)?;
+    connection.busy_timeout(Duration::ZERO)?;
     for (switch, on) in [
         (DbConfig::SQLITE_DBCONFIG_DEFENSIVE, true),
         (DbConfig::SQLITE_DBCONFIG_ENABLE_TRIGGER, false),
@@ -213,11 +221,25 @@ fn connect(path: &Path) -> Result<Connection, LedgerError> {
     }
     connection.set_limit(Limit::SQLITE_LIMIT_LENGTH, MOST_BYTES as i32)?;
     connection.set_limit(Limit::SQLITE_LIMIT_ATTACHED, 0)?;
-    connection.execute_batch(
+    // Some of these read the schema, and so may have to wait.
+    run_patiently(
+        &connection,
+        PATIENCE,
         "PRAGMA synchronous = EXTRA; PRAGMA fullfsync = ON; PRAGMA secure_delete = ON; PRAGMA cell_size_check = ON; \
          PRAGMA mmap_size = 0; PRAGMA temp_store = MEMORY; PRAGMA cache_spill = OFF;",
     )?;
     Ok(connection)
+}
+
+/// Runs statements, again and again while others hold a lock that they need. Statements before the one that had to wait are repeated too.
+fn run_patiently(connection: &Connection, patience: Duration, statements: &str) -> Result<(), LedgerError> {
+    let begin = Instant::now();
+    loop {
+        match connection.execute_batch(statements).map_err(LedgerError::from) {
+            Err(LedgerError::Busy) if begin.elapsed() < patience => std::thread::sleep(TRY_EVERY),
+            ended => return ended,
+        }
+    }
 }
 
 fn insert(connection: &Connection, row: &Row) -> Result<(), LedgerError> {

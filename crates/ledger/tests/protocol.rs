@@ -241,6 +241,26 @@ fn a_new_ledger_is_private_complete_and_never_replaces_anything() {
 }
 
 #[test]
+fn a_ledger_can_be_checked_while_it_is_written() {
+    let (_folder, path) = folder();
+    let mut ledger = Ledger::create(&path, limits(1e6)).unwrap();
+    let answers = std::thread::scope(|scope| {
+        let checker = scope.spawn(|| {
+            (0..10).fold(None, |anchor, _| Some(verify(&path, anchor.as_ref()).unwrap().anchor)).unwrap().number
+        });
+        let mut answers = 0;
+        while !checker.is_finished() || answers < 10 {
+            let reservation = reserved(&mut ledger, &request(&format!("query {answers}"), 1.0));
+            ledger.complete(&reservation, &[b'x'; 5000]).unwrap();
+            answers += 1;
+        }
+        assert!(checker.join().unwrap() > 1, "something was written meanwhile");
+        answers
+    });
+    assert_eq!(verify(&path, None).unwrap().answers, answers);
+}
+
+#[test]
 fn answers_of_every_size_are_kept_and_every_byte_is_accounted_for() {
     let (_folder, path) = folder();
     let mut ledger = Ledger::create(&path, limits(1e6)).unwrap();

@@ -27,6 +27,8 @@ use std::sync::Arc;
 pub struct Answer {
     /// What the noise was added to, before anything was derived from it, in the order of the statistics and of the groups that are shown: for whoever goes on with the figures.
     pub released: Vec<Noisy>,
+    /// The keys of the groups that are shown, in that order; a table without columns where there are no keys.
+    pub groups: RecordBatch,
     /// The table that the query asked for.
     pub table: RecordBatch,
     /// For each column of the table the 95% half-width of each of its cells; none for what is not a noisy number.
@@ -150,6 +152,9 @@ impl Prepared {
         for column in keys.columns() {
             arrays.push(take(column, &kept, None).map_err(|error| fault(error.into()))?);
         }
+        let options = RecordBatchOptions::new().with_row_count(Some(released.kept.len()));
+        let groups = RecordBatch::try_new_with_options(keys.schema(), arrays.clone(), &options)
+            .map_err(|error| fault(error.into()))?;
         for (column, output) in columns.iter().zip(&private.outputs) {
             arrays.push(numbers(column, &output.data_type).map_err(|error| fault(error.into()))?);
         }
@@ -162,16 +167,15 @@ impl Prepared {
             .map(|(array, field)| cast(array, field.data_type()))
             .collect::<Result<_, _>>()
             .map_err(|error| fault(error.into()))?;
-        let options = RecordBatchOptions::new().with_row_count(Some(released.kept.len()));
         let table =
             RecordBatch::try_new_with_options(schema.clone(), arrays, &options).map_err(|error| fault(error.into()))?;
         let filled: Arc<dyn TableProvider> = Arc::new(MemTable::try_new(schema, vec![vec![table]]).map_err(&fault)?);
         let sources = HashMap::from([(RELEASED.to_owned(), filled)]);
         let after = with_sources(self.after.clone(), &sources)?;
-        self.rest(&after, released).await
+        self.rest(&after, released, groups).await
     }
 
-    async fn rest(&self, after: &LogicalPlan, released: &Released) -> Result<Answer, QueryError> {
+    async fn rest(&self, after: &LogicalPlan, released: &Released, groups: RecordBatch) -> Result<Answer, QueryError> {
         let fault = closed("the part of the query above its aggregates");
         let state = self.context.state();
         let physical = state.create_physical_plan(after).await.map_err(&fault)?;
@@ -193,7 +197,7 @@ impl Prepared {
             .iter()
             .map(|column| column.as_primitive::<Float64Type>().iter().collect::<Vec<_>>())
             .collect();
-        Ok(Answer { released: released.statistics.clone(), table, half_widths })
+        Ok(Answer { released: released.statistics.clone(), groups, table, half_widths })
     }
 }
 

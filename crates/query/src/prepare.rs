@@ -127,6 +127,12 @@ pub async fn prepare(policy: &Policy, sql: &str, options: Options) -> Result<Pre
     };
     let names: Vec<String> =
         released.visible.iter().map(|&place| released.plan.schema().field(place).name().clone()).collect();
+    let origins: Vec<Option<usize>> = released.visible.iter().map(|&place| released.origins[place]).collect();
+    // What an aggregate is called in the answer, rather than by the planner.
+    for (output, aggregate) in aggregation.outputs.iter_mut().enumerate() {
+        let shown = origins.iter().position(|origin| *origin == Some(output));
+        aggregate.title = shown.map_or_else(|| aggregate.name.replace("Int64(1)", "*"), |place| names[place].clone());
+    }
     let (after, _) = released.finished()?;
     let after = tables.with_public_sources(after)?;
     aggregation.rows = tables.with_public_sources(aggregation.rows)?;

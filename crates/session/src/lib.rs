@@ -13,5 +13,5 @@ mod session;
 
 pub use error::SessionError;
 pub use limits::{limits, promise};
-pub use record::{Cell, Cost, NoisyColumn, Record, Remaining, StatisticRecord};
+pub use record::{Cell, Cost, GroupsRecord, NoisyColumn, Record, Remaining, StatisticRecord};
 pub use session::{Ask, Question, Reply, Session};

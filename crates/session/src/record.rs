@@ -58,7 +58,7 @@ pub struct StatisticRecord {
 pub struct NoisyColumn {
     /// What released the values.
     pub release: Provenance,
-    /// One for each group, in the order in which groups are released (before ORDER BY and LIMIT).
+    /// One for each group, in the order of the answer's `groups`.
     pub values: Vec<f64>,
 }
 
@@ -78,14 +78,23 @@ pub struct Provenance {
 }
 
 /// A promise, as release files state it.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Promise {
     /// `pure` or `approximate`.
-    pub notion: reticent_mechanisms::Notion,
+    pub notion: String,
     /// The loss.
     pub epsilon: f64,
     /// The exception.
     pub delta: f64,
+}
+
+/// The groups that were released.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct GroupsRecord {
+    /// The names of the keys.
+    pub columns: Vec<String>,
+    /// The keys of each group.
+    pub rows: Vec<Vec<Cell>>,
 }
 
 /// How groups were selected.
@@ -122,6 +131,8 @@ pub struct Record {
     pub query: String,
     /// The entry of the ledger that paid.
     pub entry: u64,
+    /// The groups that were released, before HAVING, ORDER BY and LIMIT.
+    pub groups: GroupsRecord,
     /// The noisy counts and sums behind columns, for further work such as denoising.
     pub releases: BTreeMap<String, NoisyColumn>,
 }
@@ -134,7 +145,7 @@ pub(crate) fn statistic_in_words(prepared: &Prepared, place: usize) -> String {
             .outputs
             .iter()
             .filter(|output| wanted(&output.formula))
-            .map(|output| output.name.as_str())
+            .map(|output| output.title.as_str())
             .collect();
         names.join(", ")
     };
@@ -207,6 +218,7 @@ pub(crate) fn cells(table: &RecordBatch) -> Option<Vec<Vec<Cell>>> {
 /// The noisy numbers of counts and direct sums, under the names of their columns.
 pub(crate) fn releases(prepared: &Prepared, answer: &Answer) -> BTreeMap<String, NoisyColumn> {
     let guarantee = prepared.plan.guarantee();
+    let notion = if guarantee.delta > 0.0 { "approximate" } else { "pure" };
     let mut found = BTreeMap::new();
     for output in &prepared.aggregation.outputs {
         let place = match output.formula {
@@ -225,12 +237,12 @@ pub(crate) fn releases(prepared: &Prepared, answer: &Answer) -> BTreeMap<String,
         let release = Provenance {
             mechanism: prepared.plan.mechanism(place).unwrap_or("constant").to_owned(),
             event,
-            guarantee: Promise { notion: guarantee.notion, epsilon: guarantee.epsilon, delta: guarantee.delta },
+            guarantee: Promise { notion: notion.to_owned(), epsilon: guarantee.epsilon, delta: guarantee.delta },
             spacing: Some(*step),
             random: "secure".to_owned(),
         };
         let values = steps.iter().map(|&steps| steps as f64 * step).collect();
-        found.insert(output.name.clone(), NoisyColumn { release, values });
+        found.insert(output.title.clone(), NoisyColumn { release, values });
     }
     found
 }

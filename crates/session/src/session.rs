@@ -2,9 +2,11 @@
 
 use crate::error::SessionError;
 use crate::limits::{conversion_delta, limits};
-use crate::record::{Cost, Record, Remaining, SelectionRecord, StatisticRecord, cells, releases, statistics};
+use crate::record::{
+    Cost, GroupsRecord, Record, Remaining, SelectionRecord, StatisticRecord, cells, releases, statistics,
+};
 use reticent_events::Event;
-use reticent_ledger::{Admission, Digest, Ledger, LedgerError, Request, Statement};
+use reticent_ledger::{Admission, Digest, Ledger, LedgerError, Quote, Request, Statement};
 use reticent_noise::randomness::SecureRandom;
 use reticent_policy::{Accounting, Policy};
 use reticent_query::{Answer, Options, Prepared, prepare};
@@ -119,6 +121,18 @@ impl Session {
         }
     }
 
+    /// What the ledger says to a question: whether it was answered before, and what would be left. Nothing is written; none if there is no ledger yet.
+    ///
+    /// # Errors
+    /// If the question would be refused, or the ledger cannot be read.
+    pub fn quote(&self, question: &Question) -> Result<Option<Quote>, SessionError> {
+        match Ledger::open(self.policy.ledger(), &limits(self.policy.budget())?) {
+            Err(LedgerError::Missing { .. }) => Ok(None),
+            Err(error) => Err(error.into()),
+            Ok(mut ledger) => ledger.check(&question.request).map(Some).map_err(|error| self.refusal(error, question)),
+        }
+    }
+
     /// What is spent, what remains, and on what. Nothing is written.
     ///
     /// # Errors
@@ -206,17 +220,24 @@ impl Session {
         let LedgerError::Exhausted { unit, asked, remaining, limit } = &error else { return error.into() };
         let of_query = question.prepared.epsilon;
         let advice = match *unit {
+            _ if *remaining == 0.0 => "Only what was answered before can still be asked".to_owned(),
             "rho" => format!(
-                " (the ledger counts in zero-concentration, under which a loss that is cut into many queries costs less and \
-                 one large query costs more). Ask with a smaller --epsilon: this query asks for {of_query}"
+                "Ask with a smaller --epsilon: this query asks for {of_query} (the ledger counts in zero-concentration, under \
+                 which many small queries cost less, and a large one more, than their epsilon)"
             ),
-            "delta" => ". Ask with a smaller --delta, or group by keys with public values, which need none".to_owned(),
-            _ => format!(". Ask with a smaller --epsilon: this query asks for {of_query}"),
+            "delta" => "Ask with a smaller --delta, or group by keys with public values, which need none".to_owned(),
+            _ => "Ask with a smaller --epsilon".to_owned(),
         };
+        let (asked, remaining, limit) = (plain(*asked), plain(*remaining), plain(*limit));
         SessionError::Budget(format!(
-            "the query costs {asked:.6} {unit}, and {remaining:.6} of the budget's {limit:.6} is left{advice}"
+            "the query costs {unit} {asked}, and of the budget of {limit} there is {remaining} left. {advice}"
         ))
     }
+}
+
+/// An amount in all its digits: one that was rounded could look as if it fitted.
+fn plain(amount: f64) -> String {
+    if amount == 0.0 || (1e-4..1e16).contains(&amount) { amount.to_string() } else { format!("{amount:e}") }
 }
 
 fn stored(bytes: Vec<u8>) -> Result<Reply, SessionError> {
@@ -248,6 +269,10 @@ fn record(question: &Question, answer: &Answer, remaining: Remaining, entry: u64
         reason: plan.reason().to_owned(),
         query: prepared.sql.clone(),
         entry,
+        groups: GroupsRecord {
+            columns: prepared.aggregation.keys.iter().map(|key| key.name.clone()).collect(),
+            rows: cells(&answer.groups).ok_or_else(unprintable)?,
+        },
         releases: releases(prepared, answer),
     })
 }

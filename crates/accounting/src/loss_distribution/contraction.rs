@@ -2,40 +2,96 @@
 
 use super::grid::{Masses, Sampled};
 use super::pair::Test;
-use reticent_numerics::rounding::{exp_down, mul_down};
+use reticent_numerics::rounding::{exp_down, mul_down, sub_down};
 
-/// A distribution on the grid whose `delta` is nowhere above that of the pair, with an error of the square of the step.
+/// A distribution on a grid whose `delta` is nowhere above that of the pair, with an error of the square of the step.
 ///
 /// # Method
 /// The pair's tests, as points of `P[A]` over `Q[A]`, lie on a concave curve whose slope is `e^loss`. A polygon with its corners below the curve lies below it, and
-/// if its sides have the slopes `e^(j h)` it belongs to a distribution on the grid: the side's height is the mass. Walking from high losses to low ones, each side of
-/// slope `e^(j h)` leaves the last corner, runs below the curve and ends where it meets the chord between two proved tests again: so the outcomes between two corners are merged into one, at the loss that
-/// their masses have together. (Merging is post-processing, which is why the result can only be less.) The last side must end at the test of all outcomes with a slope on the grid, so corners
+/// if its sides have the slopes `e^(c + j h)` it belongs to a distribution on the grid: the side's height is the mass. Walking from high losses to low ones, each side of
+/// slope `e^(c + j h)` leaves the last corner, runs below the curve and ends where it meets the chord between two proved tests again: so the outcomes between two corners are merged into one, at the loss that
+/// their masses have together. (Merging is post-processing, which is why the result can only be less.) The last side must end at the last test, where `P[A] = 1`, with a slope on the grid, so corners
 /// are given up until that is so.
+///
+/// # Where the grid lies
+/// Next to all outcomes may have a loss much smaller than the step, as on a sample of low rate; their common loss is not zero but balances that of the others, and on a grid that misses it they would have to be merged with
+/// everything else. So the grid may be moved by an offset `c`, to hold the common loss of the outcomes of the lowest cell or of the highest one. Of all grids that with the largest moment `E e^(s L)` is taken, at the tilt `s` under which losses will be added.
 ///
 /// Each corner is checked anew after rounding; a side is shortened until its end is proved to lie below.
 pub(super) fn contracted(sampled: &Sampled) -> Masses {
     let tests = sampled.tests();
-    let mut walk = Walk::from(tests[0]);
-    let mut ahead = 1;
-    let mut index = sampled.last();
-    while index >= sampled.first() - 1 {
-        let loss = index as f64 * sampled.step();
-        let Some((reached, height)) = walk.side(&tests, ahead, loss.exp()) else {
-            index -= 1;
-            continue;
-        };
-        if let Some(reached) = walk.append(index, height, width_of(index, sampled.step()), &tests[..=reached]) {
-            ahead = reached;
-        }
-        index -= 1;
+    let (plain, given_up) = Walk::along(&tests, sampled, 0.0, i64::MIN).finish(&tests, sampled.step());
+    if given_up <= FEW {
+        return plain;
     }
-    walk.finish(sampled.step())
+    let step = sampled.step();
+    let mut found = vec![plain];
+    if let Some(top) = highest_cell(&tests, step) {
+        let offset = top - (top / step).floor() * step;
+        found.push(Walk::along(&tests, sampled, offset, i64::MIN).finish(&tests, step).0);
+    }
+    found.extend(on_lowest_cell(&tests, sampled));
+    let moment = |masses: &Masses| masses.log_moment(step, sampled.tilt());
+    found.into_iter().max_by(|a, b| moment(a).total_cmp(&moment(b))).unwrap_or_else(nothing)
+}
+
+/// How many sides may be given up without looking for another grid.
+const FEW: usize = 3;
+
+/// How much of `P` may be left at the end of a walk.
+const NEGLIGIBLE: f64 = 1e-13;
+
+/// The loss that the outcomes within a step of the greatest loss have together.
+fn highest_cell(tests: &[Test], step: f64) -> Option<f64> {
+    let start = tests[0];
+    let slope = |test: &Test| ((test.p - start.p) / (test.q - start.q)).ln();
+    let greatest = tests.iter().map(slope).find(|slope| slope.is_finite())?;
+    let inside = tests.windows(2).skip(1).take_while(|pair| {
+        let local = ((pair[1].p - pair[0].p) / (pair[1].q - pair[0].q)).ln();
+        local.is_nan() || local > greatest - step
+    });
+    inside.map(|pair| slope(&pair[1])).last().filter(|slope| slope.is_finite())
+}
+
+/// A walk on a grid that holds the common loss of the outcomes near the least one.
+///
+/// The last side runs from a corner to the end, and its slope says where the grid must lie; but the corner depends on the grid a little, so this is done until
+/// the two agree. What is left is made up by starting the last side a little earlier.
+fn on_lowest_cell(tests: &[Test], sampled: &Sampled) -> Option<Masses> {
+    const PASSES: usize = 5;
+    let step = sampled.step();
+    let end = tests[tests.len() - 1];
+    let local = |pair: &[Test]| ((pair[1].p - pair[0].p) / (pair[1].q - pair[0].q)).ln();
+    // The last chord before which something is left.
+    let chord = tests.windows(2).rev().find(|pair| end.p - pair[0].p > NEGLIGIBLE)?;
+    let least = local(chord);
+    let beyond = (least / step).floor() + 2.0;
+    if beyond.is_nan() || beyond.abs() >= 1e15 {
+        return None;
+    }
+    let mut offset = 0.0;
+    let mut mismatch = 0.0_f64;
+    for _ in 0..PASSES {
+        let walk = Walk::along(tests, sampled, offset, beyond as i64);
+        let needed = walk.slope_to(end);
+        if !needed.is_finite() {
+            return None;
+        }
+        let moved = (needed - (needed / step).floor() * step).clamp(0.0, step);
+        mismatch = (moved - offset).abs();
+        offset = moved;
+        if mismatch <= 1e-15 {
+            break;
+        }
+    }
+    // A little more than needed, so that the end is seen from before the last corner.
+    let offset = offset + 2.0 * mismatch.min(1e-3 * step) + 1e-16;
+    Some(Walk::along(tests, sampled, offset, beyond as i64).finish(tests, step).0)
 }
 
 /// The distribution of a release that reveals nothing.
 fn nothing() -> Masses {
-    Masses { first: 0, masses: vec![1.0], infinite: 0.0 }
+    Masses { first: 0, offset: 0.0, masses: vec![1.0], infinite: 0.0 }
 }
 
 /// A corner: `(Q, P)` as sums of two `f64` each, a bound from below of the first.
@@ -50,12 +106,39 @@ struct Walk {
     /// The index of each side and its height.
     sides: Vec<(i64, f64)>,
     infinite: f64,
+    offset: f64,
 }
 
 impl Walk {
-    fn from(start: Test) -> Self {
+    fn from(start: Test, offset: f64) -> Self {
         let corner = Corner { q: (start.q, 0.0), p: (start.p, 0.0) };
-        Walk { corners: vec![corner], sides: Vec::new(), infinite: start.p }
+        Walk { corners: vec![corner], sides: Vec::new(), infinite: start.p, offset }
+    }
+
+    /// Walks from high losses to low ones, down to the index `lowest`.
+    fn along(tests: &[Test], sampled: &Sampled, offset: f64, lowest: i64) -> Self {
+        let step = sampled.step();
+        let mut walk = Walk::from(tests[0], offset);
+        let mut ahead = 1;
+        for index in (lowest.max(sampled.first() - 1)..=sampled.last()).rev() {
+            let slope = (offset + index as f64 * step).exp();
+            let Some((reached, height)) = walk.side(tests, ahead, slope) else { continue };
+            if let Some(reached) = walk.append(index, height, walk.width_of(index, step), &tests[..=reached]) {
+                ahead = reached;
+            }
+        }
+        walk
+    }
+
+    /// The logarithm of the slope under which a test is seen from the last corner.
+    fn slope_to(&self, test: Test) -> f64 {
+        let corner = self.corner();
+        (difference(test.p, corner.p) / difference(test.q, corner.q)).ln()
+    }
+
+    /// `e^-(c + j h)`, rounded down: how far a side runs for its height.
+    fn width_of(&self, index: i64, step: f64) -> f64 {
+        exp_down(sub_down(mul_down(-index as f64, step), self.offset))
     }
 
     fn corner(&self) -> Corner {
@@ -82,8 +165,8 @@ impl Walk {
             }
             before = here;
         }
-        // It reaches the right edge below the test of all outcomes.
-        let height = slope * difference(1.0, corner.q);
+        // It reaches the end below the last test.
+        let height = slope * difference(tests[tests.len() - 1].q, corner.q);
         (height > 0.0).then_some((tests.len() - 1, height))
     }
 
@@ -109,29 +192,34 @@ impl Walk {
         Corner { q: add(corner.q, mul_down(height, width)), p: add(corner.p, height) }
     }
 
-    /// Gives up sides until a last one can lead to the test of all outcomes, unless next to nothing is left.
+    /// Gives up sides until a last one can lead to the last test, `(q_end, 1)`, unless next to nothing is left. Says how many were given up.
     ///
-    /// From a corner with `p` and `q` left to go, a point at height `v` on a side of slope `e^(j h)` sees `(1, 1)` under the slope `e^(l h)` if
-    /// `p - v = e^(l h) (q - v e^(-j h))`. The last side starts there, a little earlier to be safe, and ends below the diagonal, which is below every
-    /// curve.
-    fn finish(mut self, step: f64) -> Masses {
-        const NEGLIGIBLE: f64 = 1e-13;
-        if difference(1.0, self.corner().p) <= NEGLIGIBLE {
-            return self.into_masses();
+    /// From a corner with `p` and `q` left to go, a point at height `v` on a side of slope `a` sees the end under the slope `b` if
+    /// `p - v = b (q - v / a)`. The last side starts there, a little earlier to be safe, and ends below the line from the origin to the last test, which is below every
+    /// curve through that test.
+    fn finish(mut self, tests: &[Test], step: f64) -> (Masses, usize) {
+        let end = tests[tests.len() - 1];
+        let slope = |index: i64, offset: f64| (offset + index as f64 * step).exp();
+        let mut given_up = 0;
+        if difference(end.p, self.corner().p) <= NEGLIGIBLE {
+            return (self.into_masses(), given_up);
         }
         while let Some((index, height)) = self.sides.pop() {
             self.corners.pop();
+            given_up += 1;
             let corner = self.corner();
-            let (q_left, p_left) = (difference(1.0, corner.q), difference(1.0, corner.p));
-            let slope = |index: i64| (index as f64 * step).exp();
-            let lowest = ((p_left - height) / (q_left - height / slope(index))).ln() / step;
-            let highest = (p_left / q_left).ln() / step;
+            let (q_left, p_left) = (difference(end.q, corner.q), difference(end.p, corner.p));
+            let of_slope = |slope: f64| (slope.ln() - self.offset) / step;
+            let steep = slope(index, self.offset);
+            let lowest = of_slope((p_left - height) / (q_left - height / steep));
+            let highest = of_slope(p_left / q_left);
             if !(lowest.abs() < 1e15 && lowest.ceil() <= highest && lowest.ceil() < index as f64) {
                 continue;
             }
             let last = lowest.ceil() as i64;
-            let exact = ((p_left - slope(last) * q_left) / (1.0 - slope(last) / slope(index))).clamp(0.0, height);
-            let widths = [index, last].map(|index| width_of(index, step));
+            let flat = slope(last, self.offset);
+            let exact = ((p_left - flat * q_left) / (1.0 - flat / steep)).clamp(0.0, height);
+            let widths = [index, last].map(|index| self.width_of(index, step));
             // Starting early by `s` leaves about `s h` at the end, which must hold the rounding of numbers around 1.
             for rounding in [1e-15, 4e-15, 1.6e-14, 6.4e-14, 2.6e-13] {
                 let first = exact - rounding / step.min(1.0);
@@ -140,17 +228,17 @@ impl Walk {
                 }
                 let corner = self.after(first, widths[0]);
                 self.corners.push(corner);
-                let rest = difference(1.0, corner.q) * slope(last);
-                let end = self.after(rest, widths[1]);
-                let (q_missing, p_missing) = (difference(1.0, end.q), difference(1.0, end.p));
-                if p_missing >= 0.0 && p_missing >= q_missing * (1.0 + 4.0 * f64::EPSILON) {
+                let rest = difference(end.q, corner.q) * flat;
+                let last_corner = self.after(rest, widths[1]);
+                let (q_missing, p_missing) = (difference(end.q, last_corner.q), difference(end.p, last_corner.p));
+                if p_missing >= 0.0 && p_missing * end.q >= q_missing * (1.0 + 8.0 * f64::EPSILON) {
                     self.sides.extend([(index, first), (last, rest)]);
-                    return self.into_masses();
+                    return (self.into_masses(), given_up);
                 }
                 self.corners.pop();
             }
         }
-        self.into_masses()
+        (self.into_masses(), given_up)
     }
 
     fn into_masses(self) -> Masses {
@@ -159,7 +247,7 @@ impl Walk {
         for (index, height) in self.sides {
             masses[(index - first) as usize] += height;
         }
-        Masses { first, masses, infinite: self.infinite }
+        Masses { first, offset: self.offset, masses, infinite: self.infinite }
     }
 }
 
@@ -179,11 +267,6 @@ fn is_below(corner: Corner, left: Test, right: Test) -> bool {
     run >= 0.0 && (rise <= 0.0 || (up > 0.0 && rise / up * margin + TINY <= (run / across).min(1.0)))
 }
 
-/// `e^(-j h)`, rounded down: how far a side runs for its height.
-fn width_of(index: i64, step: f64) -> f64 {
-    exp_down(mul_down(-index as f64, step))
-}
-
 /// `a - b` for a `b` in two parts.
 fn difference(a: f64, b: (f64, f64)) -> f64 {
     (a - b.0) - b.1
@@ -201,6 +284,7 @@ fn add(a: (f64, f64), b: f64) -> (f64, f64) {
 
 #[cfg(test)]
 mod tests {
+    use super::super::effort::Effort;
     use super::super::grid::Cuts;
     use super::super::pair::Pair;
     use super::super::pairs::{examples, uniform};
@@ -210,7 +294,8 @@ mod tests {
     /// `delta` of masses on a grid.
     fn delta_of(masses: &Masses, step: f64, x: f64) -> Bounds {
         let term = |(i, &mass): (usize, &f64)| {
-            let loss = Bounds::exact((masses.first + i as i64) as f64) * Bounds::exact(step);
+            let loss =
+                Bounds::exact(masses.offset) + Bounds::exact((masses.first + i as i64) as f64) * Bounds::exact(step);
             let gain = -(Bounds::exact(x) - loss).exp_m1();
             Bounds::exact(mass) * Bounds::new(gain.lower().max(0.0), gain.upper().max(0.0))
         };
@@ -225,12 +310,12 @@ mod tests {
         losses.filter(|&x| delta_of(masses, step, x).lower() > pair.at(x).delta.upper()).count()
     }
 
-    const CUTS: Cuts = Cuts { right: 1e-12, left: 1e-14, tilt: 5.0 };
+    const CUTS: Cuts = Cuts { right: 1e-12, left: 1e-14, tilt: 5.0, share: 1.0 };
 
     #[test]
     fn delta_is_nowhere_above() {
         for (pair, step) in examples() {
-            let sampled = Sampled::new(&*pair, step, CUTS).expect("few points");
+            let sampled = Sampled::new(&*pair, step, CUTS, &mut Effort::for_precision(1e-4)).expect("few points");
             let masses = contracted(&sampled);
             assert_eq!(violations(&masses, &*pair, step), 0, "{pair:?}");
             let total: f64 = masses.masses.iter().sum::<f64>() + masses.infinite;
@@ -248,7 +333,8 @@ mod tests {
         let smooth: Vec<_> = examples().into_iter().filter(|(pair, _)| pair.atoms().is_empty()).collect();
         assert_eq!(smooth.len(), 3);
         for (pair, step) in smooth {
-            let masses = contracted(&Sampled::new(&*pair, step, CUTS).expect("few points"));
+            let masses =
+                contracted(&Sampled::new(&*pair, step, CUTS, &mut Effort::for_precision(1e-4)).expect("few points"));
             for x in [-0.1, 0.0, 0.013, 0.1] {
                 let apart = pair.at(x).delta.estimate() - delta_of(&masses, step, x).estimate();
                 assert!(apart < step * step, "{pair:?} at {x}: {apart:e}");

@@ -147,7 +147,7 @@ mod tests {
 
     fn of(masses: &[u64], first: i64) -> Masses {
         let masses = masses.iter().map(|&mass| mass as f64 / f64::from(1 << 20)).collect();
-        Masses { first, masses, infinite: 0.0 }
+        Masses { first, offset: 0.0, masses, infinite: 0.0 }
     }
 
     /// Two random distributions around the circle, against integers.
@@ -183,7 +183,7 @@ mod tests {
             let size = 16_384;
             let mut planner = RealFftPlanner::new();
             let mut spectrum = Spectrum::new(size, &mut planner);
-            let coin = Masses { first: 0, masses: vec![0.5, 0.5], infinite: 0.0 };
+            let coin = Masses { first: 0, offset: 0.0, masses: vec![0.5, 0.5], infinite: 0.0 };
             assert!(spectrum.add(&coin, times));
             let (found, bound) = spectrum.masses().expect("bounded");
             // C(n, m) / 2^n in the middle as a product, or by Stirling's series; then outwards by ratios.

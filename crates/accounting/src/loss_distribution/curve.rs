@@ -31,8 +31,14 @@ pub(super) struct Frame {
 }
 
 impl Frame {
-    /// A frame that holds all of a sum whose ends are near those of this one, so that nothing is outside.
-    pub(super) fn widened_to(self, (least, greatest): (i128, i128)) -> Self {
+    /// A frame that holds all of the sums whose ends are near those of this one, so that nothing is outside.
+    pub(super) fn widened_to(self, sums: [&[(Masses, u64)]; 2]) -> Self {
+        let [one, other] = sums.map(|terms| {
+            let moved = i128::from(moved(terms, self.step));
+            let (least, greatest) = support(terms);
+            (least + moved, greatest + moved)
+        });
+        let (least, greatest) = (one.0.min(other.0), one.1.max(other.1));
         let near = (self.size / 8) as i128;
         let (mut first, mut last) = (i128::from(self.first), i128::from(self.last()));
         if (0..=near).contains(&(first - least)) {
@@ -50,8 +56,20 @@ impl Frame {
     }
 }
 
+/// The sum of the offsets of all losses.
+pub(super) fn offset(terms: &[(Masses, u64)]) -> Bounds {
+    terms
+        .iter()
+        .fold(Bounds::ZERO, |sum, (masses, times)| sum + Bounds::exact(masses.offset) * Bounds::exact(*times as f64))
+}
+
+/// By how many steps, about, the offsets move a sum: offsets are less than a step each, and there are at most 2^53 of them.
+fn moved(terms: &[(Masses, u64)], step: f64) -> i64 {
+    (offset(terms).estimate() / step).round() as i64
+}
+
 /// The least and the greatest index of a sum.
-pub(super) fn support(terms: &[(Masses, u64)]) -> (i128, i128) {
+fn support(terms: &[(Masses, u64)]) -> (i128, i128) {
     terms.iter().fold((0, 0), |(least, greatest), (masses, times)| {
         let (first, times) = (i128::from(masses.first), i128::from(*times));
         (least + times * first, greatest + times * (first + masses.masses.len() as i128 - 1))
@@ -95,6 +113,8 @@ pub(super) struct Curve {
     values: Vec<f64>,
     /// `K`.
     log_scale: Bounds,
+    /// The sum of the offsets of all grids: the loss of an index is this and the multiple of the step. All else is computed as if it was zero.
+    offset: Bounds,
     /// What is added after all else.
     infinite: f64,
 }
@@ -108,11 +128,13 @@ impl Curve {
         planner: &mut RealFftPlanner<f64>,
     ) -> Result<Self, AccountingError> {
         let failed = |what: &str| AccountingError::NotProved(what.to_string());
+        let offset = offset(terms);
+        let frame = Frame { first: frame.first - moved(terms, frame.step), ..frame };
         let mut spectrum = Spectrum::new(frame.size, planner);
         let mut log_scale = Bounds::ZERO;
         let mut tails = LogTails::default();
         for (masses, times) in terms {
-            let log_mass = log_moment(masses, frame.step, frame.tilt);
+            let log_mass = masses.log_moment_by_index(frame.step, frame.tilt);
             let tilted = tilted(masses, frame, log_mass, side);
             log_scale = log_scale + Bounds::exact(log_mass) * Bounds::exact(*times as f64);
             tails.add(&tilted, *times as f64, frame);
@@ -123,13 +145,11 @@ impl Curve {
         let (masses, error) =
             spectrum.masses().ok_or_else(|| failed("the error of a Fourier transform is not bounded"))?;
         let (least, greatest) = support(terms);
-        let (outside_left, outside_right) = tails.outside(frame);
-        let outside_left = if least >= i128::from(frame.first) { 0.0 } else { outside_left };
-        let outside_right = if greatest <= i128::from(frame.last()) { 0.0 } else { outside_right };
+        let (outside_left, outside_right) = tails.outside(frame, (least, greatest));
         if !(outside_left + outside_right).is_finite() {
             return Err(failed("the mass outside the frame is not bounded"));
         }
-        let mut curve = Curve { frame, side, values: Vec::new(), log_scale, infinite: infinite(terms, side) };
+        let mut curve = Curve { frame, side, values: Vec::new(), log_scale, offset, infinite: infinite(terms, side) };
         let rounding = (8.0 + frame.tilt * frame.step) * f64::EPSILON * (frame.size as f64 + 16.0);
         let (shift, factor, extra) = match side {
             Side::Upper => (error, 1.0 + rounding, outside_right),
@@ -165,17 +185,33 @@ impl Curve {
 
     /// The loss of a grid point.
     fn loss(&self, place: usize) -> Bounds {
+        self.offset + self.by_index(place)
+    }
+
+    /// The same if the offset was zero.
+    fn by_index(&self, place: usize) -> Bounds {
         Bounds::exact((self.frame.first + place as i64) as f64) * Bounds::exact(self.frame.step)
     }
 
     /// `delta` at a grid point, on the side of this curve.
     fn delta(&self, place: usize) -> f64 {
-        let exponent = self.log_scale - Bounds::exact(self.frame.tilt) * self.loss(place);
+        let exponent = self.log_scale - Bounds::exact(self.frame.tilt) * self.by_index(place);
         let delta = exponent.exp() * Bounds::exact(self.values[place]) + Bounds::exact(self.infinite);
         match self.side {
             Side::Upper if delta.upper() < 1.0 => delta.upper(),
             Side::Upper => 1.0,
             Side::Lower => delta.lower().max(0.0),
+        }
+    }
+
+    /// `delta` at an index, on the side of this curve, where it says something. It falls, so that outside the frame its ends do on one side.
+    pub(super) fn delta_at_index(&self, index: i64) -> Option<f64> {
+        let last = self.values.len() - 1;
+        match (usize::try_from(index - self.frame.first), self.side) {
+            (Ok(place), _) if place <= last => Some(self.delta(place)),
+            (Ok(_), Side::Upper) => Some(self.delta(last)),
+            (Err(_), Side::Lower) => Some(self.delta(0)),
+            _ => None,
         }
     }
 
@@ -214,7 +250,8 @@ impl Curve {
             _ => {}
         }
         // The quotient may have been rounded over a grid point.
-        let near = ((epsilon / self.frame.step).floor() as i64 - self.frame.first).clamp(0, last as i64 - 1) as usize;
+        let near = (((epsilon - self.offset.estimate()) / self.frame.step).floor() as i64 - self.frame.first)
+            .clamp(0, last as i64 - 1) as usize;
         let place = (near.saturating_sub(1)..=(near + 1).min(last - 1))
             .rev()
             .find(|&place| self.loss(place).upper() <= epsilon);
@@ -228,17 +265,6 @@ impl Curve {
             Side::Lower => delta.lower().max(0.0),
         }
     }
-}
-
-/// An estimate of `ln sum w e^(s x)`.
-fn log_moment(masses: &Masses, step: f64, s: f64) -> f64 {
-    let exponent = |i: usize| s * ((masses.first + i as i64) as f64 * step);
-    let terms = || masses.masses.iter().enumerate().filter(|(_, mass)| **mass > 0.0);
-    let greatest = terms().map(|(i, mass)| exponent(i) + mass.ln()).fold(f64::NEG_INFINITY, f64::max);
-    if !greatest.is_finite() {
-        return 0.0;
-    }
-    greatest + terms().map(|(i, mass)| (exponent(i) - greatest).exp() * mass).sum::<f64>().ln()
 }
 
 /// `w e^(lambda x - kappa)`, rounded to the side of the bound.
@@ -262,19 +288,17 @@ fn tilted(masses: &Masses, frame: Frame, log_mass: f64, side: Side) -> Masses {
     };
     Masses {
         first: masses.first,
+        offset: 0.0,
         masses: masses.masses.iter().enumerate().map(tilt).collect(),
         infinite: masses.infinite,
     }
 }
 
-/// Chernoff's bounds on the tilted mass of the sum outside a frame; none is outside of one that holds every sum.
+/// Chernoff's bounds on the tilted mass of the sum outside a frame, as logarithms.
 #[derive(Debug, Default)]
 struct LogTails {
     left: f64,
     right: f64,
-    /// The indices of the least and of the greatest sum.
-    least: i128,
-    greatest: i128,
 }
 
 impl LogTails {
@@ -284,24 +308,20 @@ impl LogTails {
             let ends =
                 [tilted.first, tilted.first + tilted.masses.len() as i64].map(|i| (s * i as f64 * frame.step).abs());
             let margin = 4.0 * f64::EPSILON * (tilted.masses.len() as f64 + ends[0] + ends[1] + 16.0);
-            times * (log_moment(tilted, frame.step, s) + margin) * (1.0 + f64::EPSILON) + times * f64::EPSILON
+            times * (tilted.log_moment_by_index(frame.step, s) + margin) * (1.0 + f64::EPSILON) + times * f64::EPSILON
         };
-        let last = tilted.first + tilted.masses.len() as i64 - 1;
-        self.least += i128::from(tilted.first) * times as i128;
-        self.greatest += i128::from(last) * times as i128;
         self.left += log(frame.below - frame.tilt);
         self.right += log(frame.above - frame.tilt);
     }
 
-    /// `P[S < x_first]` and `P[S > x_last]`.
-    fn outside(&self, frame: Frame) -> (f64, f64) {
+    /// `P[S < x_first]` and `P[S > x_last]`, where sums lie between two indices; none is outside of a frame that holds them all.
+    fn outside(&self, frame: Frame, (least, greatest): (i128, i128)) -> (f64, f64) {
         let Frame { step, first, tilt, below, above, .. } = frame;
         let last = frame.last();
         let bound = |log: f64, s: f64, x: f64| ((log - s * x) + 1e-9 * (log.abs() + (s * x).abs()) + 1e-9).exp();
-        let left =
-            if self.least >= i128::from(first) { 0.0 } else { bound(self.left, below - tilt, first as f64 * step) };
+        let left = if least >= i128::from(first) { 0.0 } else { bound(self.left, below - tilt, first as f64 * step) };
         let right =
-            if self.greatest <= i128::from(last) { 0.0 } else { bound(self.right, above - tilt, last as f64 * step) };
+            if greatest <= i128::from(last) { 0.0 } else { bound(self.right, above - tilt, last as f64 * step) };
         (left, right)
     }
 }
@@ -310,7 +330,7 @@ impl LogTails {
 ///
 /// From above: the masses are at least those of a distribution with the same mass `v_i` at infinity, so that it is `1 - prod (1 - v_i)^(k_i)`. From below, with finite
 /// masses `F_i`, it is `prod (F_i + v_i)^(k_i) - prod F_i^(k_i) = prod F_i^(k_i) (exp(sum k_i ln(1 + v_i / F_i)) - 1)`, which grows with every `F_i`.
-fn infinite(terms: &[(Masses, u64)], side: Side) -> f64 {
+pub(super) fn infinite(terms: &[(Masses, u64)], side: Side) -> f64 {
     if side == Side::Upper {
         return some_infinite(terms.iter().map(|(masses, times)| (Bounds::exact(masses.infinite), *times))).upper();
     }
@@ -346,7 +366,7 @@ mod tests {
 
     /// Masses of a loss with an infinite part, as multiples of a power of two.
     fn masses() -> Masses {
-        Masses { first: -1, masses: vec![0.25, 0.125, 0.5, 0.0625], infinite: 0.0625 }
+        Masses { first: -1, offset: 0.0, masses: vec![0.25, 0.125, 0.5, 0.0625], infinite: 0.0625 }
     }
 
     /// `delta` of `times` such losses, by plain convolution.
@@ -407,10 +427,10 @@ mod tests {
 
     #[test]
     fn tiny_infinite_masses_do_not_cancel() {
-        let masses = Masses { first: 0, masses: vec![1.0], infinite: 1e-20 };
+        let masses = Masses { first: 0, offset: 0.0, masses: vec![1.0], infinite: 1e-20 };
         assert!((infinite(&[(masses.clone(), 10)], Side::Lower) / 1e-19 - 1.0).abs() < 1e-12);
         assert!((infinite(&[(masses, 10)], Side::Upper) / 1e-19 - 1.0).abs() < 1e-12);
-        let half = Masses { first: 0, masses: vec![0.5], infinite: 0.5 };
+        let half = Masses { first: 0, offset: 0.0, masses: vec![0.5], infinite: 0.5 };
         assert!((infinite(&[(half, 3)], Side::Upper) - 0.875).abs() < 1e-14);
     }
 }

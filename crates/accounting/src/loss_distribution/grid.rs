@@ -1,19 +1,39 @@
 //! A pair, looked at on a grid of losses, and the least pessimistic distribution on that grid.
 
+use super::effort::Effort;
 use super::pair::{Pair, Point, Test, at_most_one};
-use crate::AccountingError;
 use reticent_numerics::rounding::{add_up, div_up, mul_down, sub_up};
 use reticent_numerics::{Bounds, Enclosure};
 
-/// Masses at the losses `index * step`, and at infinity.
+/// Masses at the losses `offset + index * step`, and at infinity.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Masses {
     /// The index of the first.
     pub(super) first: i64,
+    /// Where the grid lies.
+    pub(super) offset: f64,
     /// One a grid point.
     pub(super) masses: Vec<f64>,
     /// At an infinite loss.
     pub(super) infinite: f64,
+}
+
+impl Masses {
+    /// An estimate of `ln sum w e^(s x)`.
+    pub(super) fn log_moment(&self, step: f64, s: f64) -> f64 {
+        s * self.offset + self.log_moment_by_index(step, s)
+    }
+
+    /// The same as if the offset was zero.
+    pub(super) fn log_moment_by_index(&self, step: f64, s: f64) -> f64 {
+        let exponent = |i: usize| s * ((self.first + i as i64) as f64 * step);
+        let terms = || self.masses.iter().enumerate().filter(|(_, mass)| **mass > 0.0);
+        let greatest = terms().map(|(i, mass)| exponent(i) + mass.ln()).fold(f64::NEG_INFINITY, f64::max);
+        if !greatest.is_finite() {
+            return 0.0;
+        }
+        greatest + terms().map(|(i, mass)| (exponent(i) - greatest).exp() * mass).sum::<f64>().ln()
+    }
 }
 
 /// A pair at all multiples of half a step between two losses, each rounded down to an `f64`: there `delta` is no less than at the multiple itself, and a test is
@@ -27,6 +47,7 @@ pub(super) struct Sampled {
     halves: Vec<i64>,
     points: Vec<Point>,
     infinite: Bounds,
+    tilt: f64,
 }
 
 /// What may be neglected at the ends of a pair.
@@ -38,22 +59,16 @@ pub(super) struct Cuts {
     pub(super) left: f64,
     /// The tilt under which the losses will be added.
     pub(super) tilt: f64,
+    /// The share of the tilted losses that the answer is made of.
+    pub(super) share: f64,
 }
 
 /// The most grid points of one pair.
-const MOST_POINTS: i64 = 1 << 25;
+const MOST_POINTS: i64 = 1 << 24;
 
 impl Sampled {
-    /// Looks at a pair with steps of `step`.
-    ///
-    /// # Errors
-    /// If it takes too many.
-    pub(super) fn new(pair: &dyn Pair, step: f64, cuts: Cuts) -> Result<Self, AccountingError> {
-        let too_fine = || {
-            AccountingError::NotProved(format!(
-                "the losses of one release span more than {MOST_POINTS} steps of {step:e}"
-            ))
-        };
+    /// Looks at a pair with steps of `step`; `None` if that takes more than the effort that is left.
+    pub(super) fn new(pair: &dyn Pair, step: f64, cuts: Cuts, effort: &mut Effort) -> Option<Self> {
         let loss = |half: i64| mul_down(half as f64, 0.5 * step);
         let is_over = |index: i64| pair.at(loss(2 * index)).delta.upper() <= cuts.right + pair.infinite().upper();
         let is_before = |index: i64| {
@@ -62,29 +77,34 @@ impl Sampled {
             // no bound on P[L <= x] but 1 - delta.
             point.test.map_or(1.0 - point.delta.lower(), |test| sub_up(1.0, test.p)) <= cuts.left
         };
-        let last = edge(is_over).ok_or_else(too_fine)?;
+        let last = edge(is_over)?;
         let last =
             if last == 0 { edge(|distance| !is_over(-distance)).map_or(0, |distance| 1 - distance) } else { last };
-        let first = -edge(|distance| is_before(-distance)).ok_or_else(too_fine)?;
-        let first = if first == 0 { edge(|distance| !is_before(distance)).ok_or_else(too_fine)? - 1 } else { first };
+        let first = -edge(|distance| is_before(-distance))?;
+        let first = if first == 0 { edge(|distance| !is_before(distance))? - 1 } else { first };
         let (first, last) = (first.min(last - 1), last);
-        if last - first > MOST_POINTS {
-            return Err(too_fine());
+        // Masses are kept for all grid points, looked at or not.
+        if last - first > MOST_POINTS || !effort.spend((last - first) as f64) {
+            return None;
         }
-        let mut sampled = Sampled { step, halves: Vec::new(), points: Vec::new(), infinite: pair.infinite() };
+        let mut sampled =
+            Sampled { step, halves: Vec::new(), points: Vec::new(), infinite: pair.infinite(), tilt: cuts.tilt };
         let mut index = first;
         loop {
             let x = loss(2 * index);
+            if !effort.spend(2.0 * pair.effort()) {
+                return None;
+            }
             let point = pair.at(x);
             sampled.push(2 * index, point);
             if index == last {
                 break;
             }
-            // The cell's square times what is left, weighed as at the cell's end, is at most a hundredth of the square of the step.
+            // The cell's square times what is left, weighed as at the cell's end, is at most a hundredth of the square of the step times the share that matters.
             let left = point.test.map_or(point.delta.upper(), |test| test.p);
             let is_negligible = |stride: i64| {
                 let end = x + stride as f64 * step;
-                (stride * stride) as f64 * left * (cuts.tilt * end).exp() <= 0.01
+                (stride * stride) as f64 * left * (cuts.tilt * end).exp() <= 0.01 * cuts.share
             };
             let stride = (1..=12).rev().map(|power| 1 << power).find(|&stride| is_negligible(stride)).unwrap_or(1);
             if stride == 1 {
@@ -93,7 +113,7 @@ impl Sampled {
             index = (index + stride).min(last);
         }
         sampled.find_tests();
-        Ok(sampled)
+        Some(sampled)
     }
 
     /// The distribution on the grid with the least `delta` that is at least that of the pair everywhere: its `delta` connects the pair's at grid
@@ -124,7 +144,7 @@ impl Sampled {
             (beyond, delta) = (here, left_delta);
         }
         masses[0] = sub_up(1.0, beyond);
-        Masses { first: self.first(), masses, infinite }
+        Masses { first: self.first(), offset: 0.0, masses, infinite }
     }
 
     /// Tests from high losses to low ones, from no outcome to all of them.
@@ -149,6 +169,11 @@ impl Sampled {
     /// The length of a step.
     pub(super) fn step(&self) -> f64 {
         self.step
+    }
+
+    /// The tilt under which losses will be added.
+    pub(super) fn tilt(&self) -> f64 {
+        self.tilt
     }
 
     /// The first grid point.
@@ -237,13 +262,13 @@ mod tests {
         masses.masses.iter().enumerate().map(term).sum::<f64>() + masses.infinite
     }
 
-    const CUTS: Cuts = Cuts { right: 1e-13, left: 1e-14, tilt: 0.0 };
+    const CUTS: Cuts = Cuts { right: 1e-13, left: 1e-14, tilt: 0.0, share: 1.0 };
 
     #[test]
     fn delta_is_nowhere_below_and_exact_at_grid_points() {
         let mut state = 11;
         for (pair, step) in examples() {
-            let sampled = Sampled::new(&*pair, step, CUTS).expect("few points");
+            let sampled = Sampled::new(&*pair, step, CUTS, &mut Effort::for_precision(1e-4)).expect("few points");
             let masses = sampled.dominating();
             let (left, right) = (sampled.first() as f64 * step, sampled.last() as f64 * step);
             for _ in 0..150 {
@@ -268,7 +293,7 @@ mod tests {
     #[test]
     fn no_test_is_above_the_curve() {
         for (pair, step) in examples() {
-            let sampled = Sampled::new(&*pair, step, CUTS).expect("few points");
+            let sampled = Sampled::new(&*pair, step, CUTS, &mut Effort::for_precision(1e-4)).expect("few points");
             // p - e^x q <= delta(x) for every test and every x.
             for test in sampled.tests().into_iter().step_by(7) {
                 for i in -20..=20 {
@@ -284,8 +309,8 @@ mod tests {
     #[test]
     fn overflowing_tilts_end() {
         for (pair, step) in examples() {
-            let cuts = Cuts { tilt: 1e6, right: 1e-6, left: 1e-6 };
-            assert!(Sampled::new(&*pair, step, cuts).is_ok());
+            let cuts = Cuts { tilt: 1e6, right: 1e-6, left: 1e-6, share: 1.0 };
+            assert!(Sampled::new(&*pair, step, cuts, &mut Effort::for_precision(1e-4)).is_some());
         }
     }
 }

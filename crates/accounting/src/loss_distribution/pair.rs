@@ -23,6 +23,11 @@ pub(crate) trait Pair: Debug + Send + Sync {
         f64::INFINITY
     }
 
+    /// About how many times longer than a closed form an evaluation takes.
+    fn effort(&self) -> f64 {
+        1.0
+    }
+
     /// Losses that single outcomes have, such that all others are multiples of them or their negatives. A grid that holds them loses nothing there.
     fn atoms(&self) -> Vec<f64> {
         Vec::new()

@@ -1,8 +1,9 @@
 //! A rough picture of the losses, from which tilt, step and window are chosen. Nothing is proved here and nothing needs to be: bad choices make brackets wide.
 
+use super::grid::Masses;
 use super::pair::Pair;
 
-/// How many cells all pairs together are cut into, and each of them at least and at most.
+/// How many cells all pairs together are cut into, and each of them at least and at most; the least where an evaluation takes long.
 const CELLS: usize = 40_000;
 const CELLS_OF_ONE: (usize, usize) = (60, 500);
 
@@ -30,8 +31,20 @@ impl Sketches {
     pub(super) fn new<'a>(pairs: impl Iterator<Item = (&'a dyn Pair, u64)>, negligible: f64, tilt: f64) -> Self {
         let pairs: Vec<_> = pairs.collect();
         let cells = (CELLS / pairs.len().max(1)).clamp(CELLS_OF_ONE.0, CELLS_OF_ONE.1);
-        let sketch = |(pair, times)| Sketch { atoms: atoms(pair, negligible, cells, tilt), times: times as f64 };
+        let sketch = |(pair, times): (&dyn Pair, u64)| {
+            let cells = if pair.effort() > 50.0 { CELLS_OF_ONE.0 } else { cells };
+            Sketch { atoms: atoms(pair, negligible, cells, tilt), times: times as f64 }
+        };
         Sketches(pairs.into_iter().map(sketch).collect())
+    }
+
+    /// Losses that are on a grid already.
+    pub(super) fn of_masses(terms: &[(Masses, u64)], step: f64) -> Self {
+        let sketch = |(masses, times): &(Masses, u64)| {
+            let atoms = masses.masses.iter().zip(masses.first..).filter(|(mass, _)| **mass > 0.0);
+            Sketch { atoms: atoms.map(|(&mass, index)| (index as f64 * step, mass)).collect(), times: *times as f64 }
+        };
+        Sketches(terms.iter().map(sketch).collect())
     }
 
     /// How many releases there are.
@@ -86,8 +99,12 @@ impl Sketches {
         self.bisect(|s| is_below(s, self.cumulants(s)))
     }
 
-    /// The end of a statement that holds for small `s`, to a hundredth.
+    /// The end of a statement that holds for small `s`, to a hundredth; where it does not end before `MOST_TILT`, that.
+    ///
+    /// The tilt doubles at most some 500 times before it is there and is then halved, on a scale of logarithms, at most seven times.
     fn bisect(&self, holds: impl Fn(f64) -> bool) -> f64 {
+        /// The square of it is finite.
+        const MOST_TILT: f64 = 1e150;
         let variance = self.cumulants(0.0).variance;
         let unit = 1.0 / variance.sqrt().max(1e-12);
         let (mut low, mut high) = (1e-3 * unit, 2.0 * unit);
@@ -96,7 +113,7 @@ impl Sketches {
         }
         while holds(high) {
             // Next to the greatest loss no tilt goes further.
-            if self.cumulants(high).variance <= 1e-3 * variance || high > 1e200 {
+            if self.cumulants(high).variance <= 1e-3 * variance || high > MOST_TILT {
                 return high;
             }
             (low, high) = (high, high * 2.0);

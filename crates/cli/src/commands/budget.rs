@@ -2,11 +2,13 @@
 
 use crate::Format;
 use crate::failure::Failure;
-use crate::numbers::rounded;
+use crate::numbers::{rounded_down, rounded_up};
 use crate::output::Output;
 use crate::table::Table;
-use reticent_ledger::{LedgerError, ReleaseState, Statement};
-use reticent_session::{Session, SessionError};
+use reticent_accounting::Budget as Currency;
+use reticent_ledger::{Amounts, LedgerError, Limits, ReleaseState, Statement};
+use reticent_session::{Session, SessionError, limits};
+use serde::Serialize;
 use std::path::PathBuf;
 
 /// The options of `budget`.
@@ -20,48 +22,84 @@ pub struct Budget {
     amend: bool,
 }
 
+/// The budget before anything was asked: no ledger exists yet.
+#[derive(Debug, Serialize)]
+struct Untouched {
+    limits: Limits,
+    spent: Amounts,
+    remaining: Amounts,
+    releases: [(); 0],
+}
+
 /// Reports.
 pub fn run(arguments: &Budget, format: Format, output: &mut Output) -> Result<(), Failure> {
     let session = Session::load(&arguments.policy)?;
     if arguments.amend {
         session.amend()?;
     }
+    let limits = limits(session.policy().budget())?;
     let statement = match session.statement() {
-        Err(SessionError::Ledger(LedgerError::Missing { .. })) => {
-            let budget = session.policy().budget();
-            return match format {
-                Format::Json => output.json(&serde_json::json!({
-                    "budget": {"epsilon": budget.epsilon(), "delta": budget.delta()}, "releases": [],
-                })),
-                Format::Table => output.text(&format!(
-                    "Nothing has been asked yet: all of epsilon {} and delta {} is left.\n",
-                    rounded(budget.epsilon()),
-                    rounded(budget.delta())
-                )),
-            };
-        }
+        Err(SessionError::Ledger(LedgerError::Missing { .. })) => return untouched(&session, limits, format, output),
         other => other?,
     };
     match format {
         Format::Json => output.json(&statement),
-        Format::Table => output.text(&table(&statement)),
+        Format::Table => {
+            let mut text = table(&statement);
+            if statement.limits != limits {
+                text.push_str(&format!(
+                    "\nThe policy now says {limits}, and the ledger still allows {}: no query is answered until they agree.\n\
+                     If the owner of the data decides so, `reticent budget --amend` records the policy's budget as the new one.\n",
+                    statement.limits
+                ));
+            }
+            output.text(&text)
+        }
     }
+}
+
+fn untouched(session: &Session, limits: Limits, format: Format, output: &mut Output) -> Result<(), Failure> {
+    let budget = session.policy().budget();
+    match format {
+        Format::Json => output.json(&Untouched {
+            limits,
+            spent: Amounts { cost: 0.0, delta: 0.0 },
+            remaining: whole(&limits),
+            releases: [],
+        }),
+        Format::Table => output.text(&format!(
+            "Nothing has been asked yet: all of epsilon {} and delta {} is left.\n",
+            rounded_down(budget.epsilon()),
+            rounded_down(budget.delta())
+        )),
+    }
+}
+
+/// All that may be spent.
+fn whole(limits: &Limits) -> Amounts {
+    let cost = match limits.budget() {
+        Currency::Pure { epsilon } => epsilon,
+        Currency::ZeroConcentrated { rho } => rho,
+        // Limits in another currency cannot be constructed; of such a budget nothing could be spent.
+        _ => 0.0,
+    };
+    Amounts { cost, delta: limits.selection_delta() }
 }
 
 fn table(statement: &Statement) -> String {
     let unit = statement.limits.unit();
-    let mut text = String::new();
-    let mut sums = Table::with_heading(&["", unit, "delta for exceptions"]);
-    let amounts = |name: &str, cost: f64, delta: f64| [name.to_owned(), rounded(cost), rounded(delta)];
-    sums.row(amounts("spent", statement.spent.cost, statement.spent.delta));
-    sums.row(amounts("left", statement.remaining.cost, statement.remaining.delta));
-    text.push_str(&sums.render());
+    let mut sums = Table::with_heading(&["", unit, "delta"]);
+    let whole = whole(&statement.limits);
+    sums.row(["budget".to_owned(), rounded_down(whole.cost), rounded_down(whole.delta)]);
+    sums.row(["spent".to_owned(), rounded_up(statement.spent.cost), rounded_up(statement.spent.delta)]);
+    sums.row(["left".to_owned(), rounded_down(statement.remaining.cost), rounded_down(statement.remaining.delta)]);
+    let mut text = sums.render();
     if let Some(converted) = &statement.converted {
         text.push_str(&format!(
-            "As epsilon at delta {}: {} of {} is spent.\n",
-            rounded(converted.delta),
-            rounded(converted.spent),
-            rounded(converted.budget)
+            "\nAs epsilon at delta {}: {} of {} is spent. The delta in the table is for the selection of groups.\n",
+            rounded_up(converted.delta),
+            rounded_up(converted.spent),
+            rounded_up(converted.budget)
         ));
     }
     if !statement.releases.is_empty() {
@@ -71,8 +109,8 @@ fn table(statement: &Statement) -> String {
             releases.row([
                 release.number.to_string(),
                 release.time.clone(),
-                rounded(release.charge.cost),
-                rounded(release.charge.delta),
+                rounded_up(release.charge.cost),
+                rounded_up(release.charge.delta),
                 match release.state {
                     ReleaseState::Answered => "stored",
                     ReleaseState::Open => "none yet",

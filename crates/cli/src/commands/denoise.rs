@@ -8,7 +8,7 @@ use crate::numbers::{exact, rounded};
 use crate::options::{count, number};
 use crate::output::Output;
 use crate::public_graph;
-use crate::release_file::{self, ReleaseRecord};
+use crate::release_file::{self, ReleaseRecord, ReleasedValues};
 use crate::value_plot;
 use clap::ValueEnum;
 use reticent_denoising::bayes::{Deconvolution, SeparableBayes};
@@ -18,9 +18,10 @@ use reticent_denoising::shrinkage::{
     JamesStein, Multiscale, SureThreshold, Target, Threshold, ThresholdKind, Thresholding,
 };
 use reticent_denoising::{Auto, CrossFitted, Denoised, Denoiser, NoiseDescription, Release, RiskEstimate, Unchanged};
+use reticent_session::GroupsRecord;
 use serde::Serialize;
 use std::io::{self, Write};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 /// Spanning trees of `wavelet`: the mean over several smooths what one of them cuts.
 const TREES: usize = 8;
@@ -37,11 +38,11 @@ pub struct Denoise {
     /// The noise, such as "gaussian sigma=2" or "laplace scale=1,2,3", unless a release file says it
     #[arg(long, value_name = "WORDS")]
     noise: Option<String>,
-    /// Read this file in place of standard input: a release file, numbers, or with --column a CSV table
+    /// Read this file in place of standard input: a release file, the JSON answer of a query, numbers, or with --column a CSV table
     #[arg(long, value_name = "FILE")]
     input: Option<PathBuf>,
-    /// The column of the CSV file that holds the released values; all others are passed on as they are
-    #[arg(long, value_name = "NAME", requires = "input")]
+    /// The column that holds the released values: of the CSV file, whose others are passed on as they are, or of a query's answer
+    #[arg(long, value_name = "NAME")]
     column: Option<String>,
     /// Draw the values before and after to this file, as SVG
     #[arg(long, value_name = "FILE.svg")]
@@ -329,6 +330,10 @@ struct Answer<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
     release: Option<ReleaseRecord>,
     denoised: Account<'a>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    column: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    groups: Option<GroupsRecord>,
     values: &'a [f64],
 }
 
@@ -337,6 +342,7 @@ struct Given {
     values: Vec<f64>,
     table: Option<CsvTable>,
     record: Option<ReleaseRecord>,
+    of_query: Option<(String, GroupsRecord)>,
 }
 
 /// Reads everything, denoises, states the risk, and only then writes.
@@ -345,18 +351,10 @@ pub fn run(arguments: Denoise, format: Format, output: &mut Output) -> Result<()
     // What is wrong without the values is said before they are waited for.
     method.accepts(&facts)?;
     let given_noise = noise.as_deref().map(noise_words::noise).transpose()?;
-    let given = match (&input, column) {
-        (Some(path), Some(name)) => {
-            let (table, values) = CsvTable::read(path, &name)?;
-            Given { values, table: Some(table), record: None }
-        }
-        (Some(path), None) => {
-            let bytes =
-                std::fs::read(path).map_err(|error| Failure::while_doing("reading the file of --input", &error))?;
-            plain(&bytes)?
-        }
-        (None, _) => plain(&standard_input()?)?,
-    };
+    let given = read(input.as_deref(), column.as_deref())?;
+    if facts.node_column.is_some() && given.table.is_none() {
+        return Err(Failure::usage("--node-column names a column of CSV input, and the input is not CSV"));
+    }
     let noise = match (&given.record, given_noise) {
         (Some(_), Some(_)) => {
             return Err(Failure::usage("the release file says what the noise is: --noise cannot be given as well"));
@@ -376,6 +374,7 @@ pub fn run(arguments: Denoise, format: Format, output: &mut Output) -> Result<()
     }
     // Standard error that cannot be written to must not keep the answer back.
     let _ = io::stderr().write_all(statement(&denoised).as_bytes());
+    let (column, groups) = given.of_query.unzip();
     match (format, given.table, given.record) {
         (Format::Table, Some(table), _) => {
             output.write(|stream| table.write(denoised.values.iter().map(|value| exact(*value)), stream))
@@ -391,18 +390,34 @@ pub fn run(arguments: Denoise, format: Format, output: &mut Output) -> Result<()
                 risk_after: denoised.risk_after,
                 assumptions: &denoised.assumptions,
             },
+            column,
+            groups,
             values: &denoised.values,
         }),
     }
 }
 
-/// A release file or numbers.
-fn plain(bytes: &[u8]) -> Result<Given, Failure> {
-    if release_file::looks_like_one(bytes) {
-        let (record, values) = release_file::read(bytes)?;
-        return Ok(Given { values, table: None, record: Some(record) });
+/// A release file, the answer of a query, a column of a CSV file, or numbers.
+fn read(input: Option<&Path>, column: Option<&str>) -> Result<Given, Failure> {
+    let bytes = match input {
+        Some(path) => {
+            std::fs::read(path).map_err(|error| Failure::while_doing("reading the file of --input", &error))?
+        }
+        None => standard_input()?,
+    };
+    if release_file::looks_like_one(&bytes) {
+        let ReleasedValues { record, values, of_query } = release_file::read(&bytes, column)?;
+        return Ok(Given { values, table: None, record: Some(record), of_query });
     }
-    Ok(Given { values: numbers_of_lines(bytes)?, table: None, record: None })
+    let (values, table) = match (input, column) {
+        (Some(path), Some(name)) => {
+            let (table, values) = CsvTable::read(path, name)?;
+            (values, Some(table))
+        }
+        (None, Some(_)) => return Err(Failure::usage("--column of a CSV table needs --input: give the file's name")),
+        (_, None) => (numbers_of_lines(&bytes)?, None),
+    };
+    Ok(Given { values, table, record: None, of_query: None })
 }
 
 fn noise_of(record: &ReleaseRecord) -> Result<NoiseDescription, Failure> {

@@ -3,10 +3,11 @@
 use super::query::{Asked, runtime};
 use crate::Format;
 use crate::failure::Failure;
-use crate::numbers::rounded;
+use crate::numbers::{rounded, rounded_down, rounded_up};
 use crate::output::Output;
 use crate::table::Table;
-use reticent_session::{Ask, Question, Session, StatisticRecord};
+use reticent_ledger::Amounts;
+use reticent_session::{Ask, Question, Session, StatisticRecord, limits};
 use serde::Serialize;
 
 /// The options of `explain`.
@@ -26,7 +27,22 @@ struct Explanation<'a> {
     max_rows: u32,
     statistics: &'a [StatisticRecord],
     reason: &'a str,
+    ledger: Ledger,
     plan: String,
+}
+
+/// What the ledger says to the query, as it stands.
+#[derive(Debug, Serialize)]
+#[serde(rename_all = "kebab-case", tag = "state")]
+enum Ledger {
+    /// There is none yet: the first query makes it.
+    None,
+    /// The query was answered before, and is free.
+    Stored,
+    /// It would be paid for, and this would be left.
+    Fits { remaining: Amounts },
+    /// It would be refused.
+    Refused { reason: String },
 }
 
 #[derive(Debug, Serialize)]
@@ -48,14 +64,21 @@ pub fn run(arguments: &Explain, format: Format, output: &mut Output) -> Result<(
     let sql = arguments.asked.sql()?;
     let ask = Ask { sql: &sql, options: arguments.asked.options(), fresh: false };
     let question = runtime()?.block_on(session.question(&ask))?;
-    let explanation = explain(&question);
+    let ledger = match session.quote(&question) {
+        Ok(None) => Ledger::None,
+        Ok(Some(quote)) if quote.charge.is_none() => Ledger::Stored,
+        Ok(Some(quote)) => Ledger::Fits { remaining: quote.remaining },
+        Err(refused) => Ledger::Refused { reason: Failure::from(refused).to_string() },
+    };
+    let unit = limits(session.policy().budget())?.unit();
+    let explanation = explain(&question, ledger);
     match format {
         Format::Json => output.json(&explanation),
-        Format::Table => output.text(&table(&explanation, question.prepared.aggregation.has_unit)),
+        Format::Table => output.text(&table(&explanation, question.prepared.aggregation.has_unit, unit)),
     }
 }
 
-fn explain(question: &Question) -> Explanation<'_> {
+fn explain(question: &Question, ledger: Ledger) -> Explanation<'_> {
     let prepared = &question.prepared;
     let guarantee = prepared.plan.guarantee();
     let groups = match (prepared.plan.selection(), prepared.aggregation.public_groups()) {
@@ -72,24 +95,45 @@ fn explain(question: &Question) -> Explanation<'_> {
         max_rows: prepared.aggregation.max_rows,
         statistics: &question.statistics,
         reason: prepared.plan.reason(),
+        ledger,
         plan: prepared.aggregation.rows.display_indent().to_string(),
     }
 }
 
-fn table(explanation: &Explanation<'_>, has_unit: bool) -> String {
+/// A number of things.
+fn counted(number: u32, thing: &str) -> String {
+    if number == 1 { format!("1 {thing}") } else { format!("{number} {thing}s") }
+}
+
+fn table(explanation: &Explanation<'_>, has_unit: bool, unit: &str) -> String {
     let mut text = format!("{}\n\n", explanation.query);
     let mut facts = Table::of_pairs();
     let delta = explanation.cost.delta;
-    let promise = if delta > 0.0 { format!(", delta {}", rounded(delta)) } else { " (pure)".to_owned() };
-    facts.row(["cost", &format!("epsilon {}{promise}", rounded(explanation.cost.epsilon))]);
+    let promise = if delta > 0.0 { format!(", delta {}", rounded_up(delta)) } else { " (pure)".to_owned() };
+    facts.row(["cost", &format!("epsilon {}{promise}", rounded_up(explanation.cost.epsilon))]);
+    facts.row([
+        "budget",
+        &match &explanation.ledger {
+            Ledger::None => "nothing is spent yet".to_owned(),
+            Ledger::Stored => "the query was answered before: asking again costs nothing".to_owned(),
+            Ledger::Fits { remaining } => {
+                format!(
+                    "{unit} {}, delta {} would be left",
+                    rounded_down(remaining.cost),
+                    rounded_down(remaining.delta)
+                )
+            }
+            Ledger::Refused { reason } => format!("would be refused: {reason}"),
+        },
+    ]);
     facts.row([
         "groups",
         &match &explanation.groups {
             Groups::Public(1) => "one".to_owned(),
             Groups::Public(count) => format!("{count}, public: all are shown, also the empty ones"),
             Groups::Selected { rule, shown_from, delta } => format!(
-                "those with enough people ({rule} selection, delta {}): one of {shown_from} is shown as often as not",
-                rounded(*delta)
+                "those with enough people ({rule} selection, delta {}): one with {shown_from} is shown as often as not",
+                rounded_up(*delta)
             ),
         },
     ]);
@@ -97,8 +141,9 @@ fn table(explanation: &Explanation<'_>, has_unit: bool) -> String {
         "one unit",
         &if has_unit {
             format!(
-                "counts in at most {} groups, with as much as {} rows in each",
-                explanation.max_groups, explanation.max_rows
+                "counts in at most {}, with the weight of at most {} in each",
+                counted(explanation.max_groups, "group"),
+                counted(explanation.max_rows, "row")
             )
         } else {
             "is one row".to_owned()

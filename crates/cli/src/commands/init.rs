@@ -18,7 +18,7 @@ pub struct Init {
 
 /// Drafts and writes.
 pub fn run(arguments: &Init, output: &mut Output) -> Result<(), Failure> {
-    let draft = reticent_query::draft(&arguments.data).map_err(|error| Failure::usage(error.to_string()))?;
+    let draft = reticent_query::draft(&arguments.data)?;
     let Some(path) = &arguments.output else { return output.text(&draft) };
     let write = || {
         let mut file = std::fs::File::create_new(path)?;

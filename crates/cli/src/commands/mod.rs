@@ -12,3 +12,4 @@ pub mod mechanisms;
 pub mod noise;
 pub mod profile;
 pub mod query;
+pub mod reproduce;

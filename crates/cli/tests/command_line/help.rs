@@ -32,7 +32,7 @@ fn every_mechanism_is_listed() {
 fn help_has_examples_and_exit_codes() {
     assert!(reticent("--help").done().contains("Exit codes:"));
     assert!(reticent("--help").done().contains("account"));
-    for command in ["calibrate", "profile", "account", "noise", "denoise"] {
+    for command in ["calibrate", "profile", "account", "noise", "denoise", "reproduce"] {
         assert!(reticent(&format!("{command} --help")).done().contains("Examples:"), "{command}");
     }
     assert!(reticent("--version").done().starts_with("reticent "));

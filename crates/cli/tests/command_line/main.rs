@@ -1,6 +1,7 @@
 //! The program as a shell sees it: what it prints, where, and with which exit code.
 #![allow(clippy::unwrap_used, clippy::panic)]
 
+mod account;
 mod calibrate;
 mod choose;
 mod denoise;
@@ -9,4 +10,9 @@ mod never_panics;
 mod noise;
 mod profile;
 mod program;
+mod query;
+mod query_faults;
+mod question;
+mod readme;
 mod refusals;
+mod reproduce;

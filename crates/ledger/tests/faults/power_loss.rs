@@ -181,7 +181,7 @@ fn the_power_fails_after_every_change() {
     let disk = Disk::with(&path);
     let mut command = program(&path, "session");
     command.env("LD_PRELOAD", shim()).env("FAULT_FOLDER", &inside).env("FAULT_TRACE", &log);
-    assert!(command.status().unwrap().success());
+    assert!(command.output().unwrap().status.success());
     let trace = std::fs::read(&log).unwrap();
     let trace = parse(&trace);
     assert!(trace.len() > 40, "{}", trace.len());

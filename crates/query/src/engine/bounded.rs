@@ -2,7 +2,7 @@
 
 use super::counters::{Counters, Prepared};
 use super::groups::Groups;
-use super::identity::{Identity, Item};
+use super::identity::{Identities, Identity, Item};
 use super::interner::{Interner, NONE};
 use super::kept_groups::{KeptGroups, Placed};
 use super::layout::{Output, Tracks};
@@ -33,10 +33,20 @@ pub(super) struct Bounded {
     /// By track, then by place.
     samples: Vec<Vec<Sample>>,
     values: Prepared,
-    unit_numbers: Vec<u32>,
-    group_numbers: Vec<u32>,
+    scratch: Scratch,
+}
+
+/// What is computed for the rows of one batch.
+#[derive(Debug, Default)]
+struct Scratch {
+    /// The numbers of their units.
+    units: Vec<u32>,
+    /// The numbers of their groups, if those are public.
+    groups: Vec<u32>,
     /// Rows that the threshold of their unit does not reject, with their priorities.
     candidates: Vec<(usize, u64)>,
+    /// Rows that are counted, with their priorities and where.
+    placed: Vec<(usize, u64, Placed)>,
 }
 
 impl Bounded {
@@ -61,94 +71,104 @@ impl Bounded {
             groups,
             kept: KeptGroups::new(max_groups),
             values: Prepared::default(),
-            unit_numbers: Vec::new(),
-            group_numbers: Vec::new(),
-            candidates: Vec::new(),
+            scratch: Scratch::default(),
         }
     }
 
-    /// Adds the rows of a batch.
-    ///
-    /// A group is looked up only for rows that are not rejected by the threshold of their unit, unless the groups are public: then rows of other groups must
-    /// be left out first.
+    /// Adds the rows of a batch, in steps that each go through all of them: what a step reads is then fetched for many rows at once.
     pub(super) fn absorb(&mut self, batch: &RecordBatch, unit: &ArrayRef, keys: &[ArrayRef]) -> Result<(), QueryError> {
         let rows = batch.num_rows();
         let units = self.unit_identity.of(std::slice::from_ref(unit), rows, &self.key)?;
         let keys = self.groups.identities(keys, rows, &self.key)?;
         self.values.fill(batch, &self.tracks);
-        let mut unit_numbers = std::mem::take(&mut self.unit_numbers);
-        let mut group_numbers = std::mem::take(&mut self.group_numbers);
-        self.units.intern_all(&units, &mut unit_numbers)?;
+        let mut scratch = std::mem::take(&mut self.scratch);
+        self.units.intern_all(&units, &mut scratch.units)?;
         self.kept.resize(self.units.len());
+        let candidates = self.candidates(&units, &keys, &mut scratch);
+        self.place_all(&units, &keys, candidates, &mut scratch)?;
+        self.add_all(&scratch.placed);
+        self.scratch = scratch;
+        Ok(())
+    }
+
+    /// Finds the rows that the threshold of their unit does not reject, and says how many there are.
+    fn candidates(&self, units: &Identities, keys: &Identities, scratch: &mut Scratch) -> usize {
+        scratch.candidates.resize(scratch.units.len().max(scratch.candidates.len()), (0, 0));
+        let mut accepted = 0;
+        let hashes = units.hashes.iter().zip(&keys.hashes);
+        for (row, (&unit, (&unit_hash, &key_hash))) in scratch.units.iter().zip(hashes).enumerate() {
+            let priority = self.key.priority(unit_hash, key_hash);
+            // Written in any case, and kept if it counts: a branch would be a guess.
+            scratch.candidates[accepted] = (row, priority);
+            accepted += usize::from(priority <= self.kept.thresholds[unit as usize]);
+        }
+        accepted
+    }
+
+    /// Where the candidates are to be counted.
+    ///
+    /// A group is looked up only here, for rows that are not rejected, unless the groups are public: then rows of other groups must be left out first.
+    fn place_all(
+        &mut self,
+        units: &Identities,
+        keys: &Identities,
+        candidates: usize,
+        scratch: &mut Scratch,
+    ) -> Result<(), QueryError> {
         let public = self.groups.are_public();
         if public {
-            self.groups.interner.find_all(&keys, &mut group_numbers);
+            self.groups.interner.find_all(keys, &mut scratch.groups);
         }
-        let mut candidates = std::mem::take(&mut self.candidates);
-        candidates.clear();
-        let hashes = units.hashes.iter().zip(&keys.hashes);
-        for (row, (&unit, (&unit_hash, &key_hash))) in unit_numbers.iter().zip(hashes).enumerate() {
-            let priority = self.key.priority(unit_hash, key_hash);
-            if priority <= self.kept.thresholds[unit as usize] {
-                candidates.push((row, priority));
-            }
-        }
-        self.warm(candidates.iter().map(|&(row, _)| unit_numbers[row]));
-        for &(row, priority) in &candidates {
+        let candidates = &scratch.candidates[..candidates];
+        self.kept.warm(candidates.iter().map(|&(row, _)| scratch.units[row]));
+        scratch.placed.clear();
+        for &(row, priority) in candidates {
             if units.item(row) == Item::Null {
                 continue;
             }
             let group = match public {
-                true if group_numbers[row] == NONE => continue,
-                true => group_numbers[row],
+                true if scratch.groups[row] == NONE => continue,
+                true => scratch.groups[row],
                 false => self.groups.interner.intern(keys.hashes[row], keys.item(row))?,
             };
-            self.add_row(row, unit_numbers[row], group, priority)?;
-        }
-        self.candidates = candidates;
-        self.unit_numbers = unit_numbers;
-        self.group_numbers = group_numbers;
-        Ok(())
-    }
-
-    /// Reads where the rows of these units are counted, and decides nothing by it: the memory of many is then fetched at once, where the search for a place
-    /// would wait for one after the other.
-    fn warm(&self, units: impl Iterator<Item = u32>) {
-        let touched = units.map(|unit| {
-            let (entry, place) = self.kept.touch(unit);
-            entry ^ self.counters.touch(place)
-        });
-        std::hint::black_box(touched.fold(0, |all, one| all ^ one));
-    }
-
-    fn add_row(&mut self, row: usize, unit: u32, group: u32, priority: u64) -> Result<(), QueryError> {
-        let Some(place) = self.place(unit, group, priority)? else { return Ok(()) };
-        self.counters.add(place, row, &self.values);
-        for ((samples, (steps, present)), track) in
-            self.samples.iter_mut().zip(&self.values.samples).zip(&self.tracks.samples)
-        {
-            if present[row] == 1 {
-                samples[place].add(steps[row], 1, priority, &self.key, track.max_rows);
+            match self.kept.place(scratch.units[row], group, priority, &self.groups.interner)? {
+                Placed::Nowhere => {}
+                placed => scratch.placed.push((row, priority, placed)),
             }
         }
         Ok(())
     }
 
-    fn place(&mut self, unit: u32, group: u32, priority: u64) -> Result<Option<usize>, QueryError> {
-        Ok(match self.kept.place(unit, group, priority, &self.groups.interner)? {
-            Placed::Nowhere => None,
-            Placed::Known(place) => Some(place),
-            Placed::New(place) => {
-                if place >= self.counters.places() {
-                    self.counters.resize(self.kept.places());
-                    let places = self.kept.places();
-                    self.samples.iter_mut().for_each(|samples| samples.resize_with(places, Sample::default));
+    /// Adds rows at their places, in the order in which the places were given: one that was given to another group later is cleared then.
+    fn add_all(&mut self, placed: &[(usize, u64, Placed)]) {
+        self.make_places();
+        self.counters.warm(placed.iter().map(|(_, _, placed)| placed.place()));
+        for &(row, priority, placed) in placed {
+            let place = self.cleared(placed);
+            self.counters.add(place, row, &self.values);
+            for ((samples, (steps, present)), track) in
+                self.samples.iter_mut().zip(&self.values.samples).zip(&self.tracks.samples)
+            {
+                if present[row] == 1 {
+                    samples[place].add(steps[row], 1, priority, &self.key, track.max_rows);
                 }
-                self.counters.clear(place);
-                self.samples.iter_mut().for_each(|samples| samples[place].clear());
-                Some(place)
             }
-        })
+        }
+    }
+
+    fn make_places(&mut self) {
+        let places = self.kept.places();
+        self.counters.resize(places);
+        self.samples.iter_mut().for_each(|samples| samples.resize_with(places, Sample::default));
+    }
+
+    fn cleared(&mut self, placed: Placed) -> usize {
+        let place = placed.place();
+        if let Placed::New(place) = placed {
+            self.counters.clear(place);
+            self.samples.iter_mut().for_each(|samples| samples[place].clear());
+        }
+        place
     }
 
     /// Adds what was kept of another part of the table.
@@ -171,8 +191,10 @@ impl Bounded {
                     let item = other.groups.interner.item(entry.group);
                     *group = self.groups.interner.intern(other.groups.interner.hash(entry.group), item)?;
                 }
-                if let Some(place) = self.place(unit, *group, entry.priority)? {
-                    let from = entry.place as usize;
+                let placed = self.kept.place(unit, *group, entry.priority, &self.groups.interner)?;
+                if placed != Placed::Nowhere {
+                    self.make_places();
+                    let (place, from) = (self.cleared(placed), entry.place as usize);
                     self.counters.merge(place, &other.counters, from);
                     for ((samples, others), track) in
                         self.samples.iter_mut().zip(&other.samples).zip(&self.tracks.samples)

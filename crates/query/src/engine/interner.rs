@@ -9,13 +9,17 @@ pub(super) const NONE: u32 = u32::MAX;
 
 /// Numbers distinct values from 0 in the order in which they come.
 ///
-/// A hash table with open addressing and linear probing, at most three quarters full, of 16 bytes an entry: a word, or the hash of a text whose bytes are in
-/// an arena. The hash only says where to look, what decides is the value.
+/// A hash table with open addressing and linear probing, at most half full, of 16 bytes an entry: a word, or the hash of a text whose bytes are in an arena. The
+/// hash only says where to look, what decides is the value. Words below 2^20, by which people and things are often numbered, are looked up directly.
 #[derive(Debug)]
 pub(super) struct Interner {
     key: SecretKey,
     null: u32,
+    /// The numbers of small words.
+    direct: Vec<u32>,
     entries: Vec<Entry>,
+    /// How many entries are not empty.
+    hashed: usize,
     values: Stored,
 }
 
@@ -33,6 +37,9 @@ enum Stored {
     Bytes { arena: Vec<u8>, ends: Vec<usize> },
 }
 
+/// Words below this are looked up directly, in at most 4 MiB.
+const SMALL_WORD: u64 = 1 << 20;
+
 /// Tables up to this size (256 KiB) are in the cache anyway.
 const SMALL: usize = 1 << 14;
 
@@ -40,12 +47,15 @@ const EMPTY: Entry = Entry { tag: 0, number: NONE };
 
 impl Interner {
     pub(super) fn of_words(key: SecretKey) -> Self {
-        Self { key, null: NONE, entries: vec![EMPTY; 64], values: Stored::Words(Vec::new()) }
+        Self::of(key, Stored::Words(Vec::new()))
     }
 
     pub(super) fn of_bytes(key: SecretKey) -> Self {
-        let values = Stored::Bytes { arena: Vec::new(), ends: Vec::new() };
-        Self { key, null: NONE, entries: vec![EMPTY; 64], values }
+        Self::of(key, Stored::Bytes { arena: Vec::new(), ends: Vec::new() })
+    }
+
+    fn of(key: SecretKey, values: Stored) -> Self {
+        Self { key, null: NONE, direct: Vec::new(), entries: vec![EMPTY; 64], hashed: 0, values }
     }
 
     /// An empty one for the same kind of values.
@@ -135,6 +145,10 @@ impl Interner {
     #[inline(always)]
     fn look_up(&self, hash: u64, item: Item<'_>) -> Result<u32, usize> {
         let tag = match item {
+            Item::Word(word) if word < SMALL_WORD => {
+                let number = self.direct.get(word as usize).copied().unwrap_or(NONE);
+                return if number == NONE { Err(0) } else { Ok(number) };
+            }
             Item::Null if self.null == NONE => return Err(0),
             Item::Null => return Ok(self.null),
             Item::Word(word) => word,
@@ -171,13 +185,25 @@ impl Interner {
         }
         match item {
             Item::Null => self.null = number,
-            Item::Word(word) => self.entries[vacant] = Entry { tag: word, number },
-            Item::Bytes(_) => self.entries[vacant] = Entry { tag: hash, number },
-        }
-        if self.len() * 4 > self.entries.len() * 3 {
-            self.grow();
+            Item::Word(word) if word < SMALL_WORD => {
+                let word = word as usize;
+                if word >= self.direct.len() {
+                    self.direct.resize((word + 1).next_power_of_two(), NONE);
+                }
+                self.direct[word] = number;
+            }
+            Item::Word(word) => self.put(vacant, Entry { tag: word, number }),
+            Item::Bytes(_) => self.put(vacant, Entry { tag: hash, number }),
         }
         Ok(number)
+    }
+
+    fn put(&mut self, vacant: usize, entry: Entry) {
+        self.entries[vacant] = entry;
+        self.hashed += 1;
+        if self.hashed * 2 > self.entries.len() {
+            self.grow();
+        }
     }
 
     fn grow(&mut self) {
@@ -222,27 +248,27 @@ mod tests {
         let mut words = Interner::of_words(key);
         for round in 0..2 {
             for value in 0..10_000_u64 {
-                let word = value.wrapping_mul(1 << 40);
+                let word = value.wrapping_mul(3001) << (value % 2 * 40);
                 assert_eq!(words.intern(key.word(word), Item::Word(word)), Ok(value as u32), "round {round}");
             }
         }
         assert_eq!(words.intern(key.null(), Item::Null), Ok(10_000));
         assert_eq!(words.intern(key.null(), Item::Null), Ok(10_000));
-        assert_eq!((words.item(3), words.item(10_000)), (Item::Word(3 << 40), Item::Null));
+        assert_eq!((words.item(3), words.item(10_000)), (Item::Word(9003 << 40), Item::Null));
         assert_eq!(words.find(key.word(77), Item::Word(77)), NONE);
-        assert_eq!(words.hash(3), key.word(3 << 40));
+        assert_eq!(words.hash(3), key.word(9003 << 40));
     }
 
     #[test]
     fn the_value_decides_and_not_its_hash() {
         let mut words = Interner::of_words(key());
         let mut bytes = Interner::of_bytes(key());
-        for value in 0..40_u64 {
+        for value in 0..30_u64 {
             let text = value.to_string();
-            assert_eq!(words.intern(12, Item::Word(value)), Ok(value as u32));
+            assert_eq!(words.intern(12, Item::Word(value << 32 | 1 << 40)), Ok(value as u32));
             assert_eq!(bytes.intern(12, Item::Bytes(text.as_bytes())), Ok(value as u32));
         }
-        assert_eq!(words.find(12, Item::Word(17)), 17);
+        assert_eq!(words.find(12, Item::Word(17 << 32 | 1 << 40)), 17);
         assert_eq!(bytes.find(12, Item::Bytes(b"17")), 17);
         assert_eq!(bytes.find(12, Item::Bytes(b"017")), NONE);
     }

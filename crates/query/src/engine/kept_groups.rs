@@ -57,6 +57,17 @@ pub(super) enum Placed {
     New(usize),
 }
 
+impl Placed {
+    /// Where, if anywhere.
+    #[inline(always)]
+    pub(super) fn place(self) -> usize {
+        match self {
+            Placed::Nowhere => usize::MAX,
+            Placed::Known(place) | Placed::New(place) => place,
+        }
+    }
+}
+
 /// Heaps up to this size are searched from end to end: 32 entries are eight cache lines.
 const SEARCHED: usize = 32;
 
@@ -108,22 +119,28 @@ impl KeptGroups {
         if self.max_groups <= FEW {
             let start = unit * self.max_groups;
             let room = &self.entries[start..start + self.max_groups];
-            (start, room.iter().take_while(|entry| entry.group != NONE).count())
+            // Empty ones are at the end. All are counted, without a branch that would depend on how many there are.
+            (start, room.iter().map(|entry| usize::from(entry.group != NONE)).sum())
         } else {
             let heap = self.heaps[unit];
             (heap.start, heap.len as usize)
         }
     }
 
-    /// Reads of a unit's entries for nothing but that they are in the cache when they are needed, and says where its places start if that is known.
-    #[inline(always)]
-    pub(super) fn touch(&self, unit: u32) -> (u64, usize) {
-        if self.max_groups <= FEW {
-            let start = unit as usize * self.max_groups;
-            (self.entries[start].priority, start)
-        } else {
-            (self.entries.get(self.heaps[unit as usize].start).map_or(0, |entry| entry.priority), 0)
-        }
+    /// Reads the entries of these units, and decides nothing by it: the memory of many is then fetched at once, where a search would wait for one after the
+    /// other.
+    pub(super) fn warm(&self, units: impl Iterator<Item = u32>) {
+        let touched = units.map(|unit| {
+            let (first, last) = if self.max_groups <= FEW {
+                (unit as usize * self.max_groups, (unit as usize + 1) * self.max_groups - 1)
+            } else {
+                let heap = self.heaps[unit as usize];
+                (heap.start, heap.start + heap.len as usize)
+            };
+            let priority = |at: usize| self.entries.get(at).map_or(0, |entry| entry.priority);
+            priority(first) ^ priority(last)
+        });
+        std::hint::black_box(touched.fold(0, |all, one| all ^ one));
     }
 
     /// The place of a unit's group, which it may take from another.
@@ -140,7 +157,7 @@ impl KeptGroups {
     ) -> Result<Placed, QueryError> {
         let kept = self.of(unit as usize);
         let known = if kept.len() <= SEARCHED {
-            kept.iter().find(|entry| entry.group == group).map(|entry| entry.place)
+            kept.iter().fold(None, |known, entry| if entry.group == group { Some(entry.place) } else { known })
         } else {
             self.index.get(&(unit, group)).copied()
         };

@@ -73,8 +73,10 @@ pub async fn exact_totals(
         Some(column) => Some(Arc::new(Identity::new(std::iter::once(schema.field(column)))?)),
     };
     let start = |groups| match &unit {
-        None => State::EachRow(EachRow::new(tracks.clone(), groups, key)),
-        Some(unit) => State::Bounded(Bounded::new(tracks.clone(), unit.clone(), groups, layout.max_groups, key)),
+        None => State::EachRow(Box::new(EachRow::new(tracks.clone(), groups, key))),
+        Some(unit) => {
+            State::Bounded(Box::new(Bounded::new(tracks.clone(), unit.clone(), groups, layout.max_groups, key)))
+        }
     };
     let progress = Arc::new(progress);
     let mut parts = JoinSet::new();
@@ -105,8 +107,8 @@ pub async fn exact_totals(
 /// The totals of a part of the rows.
 #[derive(Debug)]
 enum State {
-    EachRow(EachRow),
-    Bounded(Bounded),
+    EachRow(Box<EachRow>),
+    Bounded(Box<Bounded>),
 }
 
 impl State {
@@ -121,8 +123,8 @@ impl State {
 
     fn merge(&mut self, other: Self) -> Result<(), QueryError> {
         match (self, other) {
-            (State::EachRow(one), State::EachRow(other)) => one.merge(other),
-            (State::Bounded(one), State::Bounded(other)) => one.merge(other),
+            (State::EachRow(one), State::EachRow(other)) => one.merge(*other),
+            (State::Bounded(one), State::Bounded(other)) => one.merge(*other),
             _ => Err(MIXED),
         }
     }

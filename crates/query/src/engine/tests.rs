@@ -134,7 +134,7 @@ impl Question {
             unit: (draw.below(4) > 0).then_some(0),
             keys: (1..=keys).collect(),
             measures: (0..draw.below(5)).map(|_| measure(&table, &values, draw)).collect(),
-            max_groups: draw.of(&[1, 1, 2, 3, 5, 50]),
+            max_groups: draw.of(&[1, 1, 2, 3, 5, 12, 50]),
         };
         let mut seen = BTreeSet::new();
         let public = (keys > 0 && draw.below(3) == 0).then(|| {

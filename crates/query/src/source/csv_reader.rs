@@ -28,6 +28,8 @@ pub(super) struct Records {
     /// The part of the buffer that is still to be parsed.
     start: usize,
     end: usize,
+    /// Whether the file has been read to its end.
+    ended: bool,
     parser: csv_core::Reader,
     field: Vec<u8>,
     /// Where bytes go that nobody asked for.
@@ -46,6 +48,11 @@ pub(super) enum Next<'a> {
 impl Records {
     /// Opens a file, compressed by gzip or not, which its first bytes tell.
     pub(super) fn open(path: &Path, options: &CsvOptions) -> Result<Records, SourceError> {
+        Records::with_buffer(path, options, BUFFER)
+    }
+
+    /// The size of the buffer is a parameter so that tests can put its end everywhere. At least 2.
+    fn with_buffer(path: &Path, options: &CsvOptions, size: usize) -> Result<Records, SourceError> {
         let failure = |error: io::Error| SourceError::unreadable(path, &error);
         let mut file = File::open(path).map_err(failure)?;
         let mut head = Vec::new();
@@ -59,9 +66,10 @@ impl Records {
             path: path.to_owned(),
             compressed,
             input,
-            buffer: vec![0; BUFFER],
+            buffer: vec![0; size],
             start: 0,
             end: 0,
+            ended: false,
             parser: csv_core::ReaderBuilder::new().delimiter(delimiter).build(),
             field: vec![0; LONGEST_TEXT],
             ignored: vec![0; 4096],
@@ -93,6 +101,10 @@ impl Records {
     pub(super) fn next(&mut self, wanted: bool) -> Result<Next<'_>, SourceError> {
         let mut length = 0;
         loop {
+            // The parser takes an empty input for the end of the file, so it gets one only there: a field may end where the buffer does.
+            if self.start == self.end && !self.ended {
+                self.fill()?;
+            }
             let keep = wanted && length < self.field.len();
             let output = if keep { &mut self.field[length..] } else { &mut self.ignored[..] };
             let (result, read, written) = self.parser.read_field(&self.buffer[self.start..self.end], output);
@@ -101,9 +113,7 @@ impl Records {
                 length += written;
             }
             match result {
-                // When nothing is left to read, the parser is given nothing, which tells it that the file ends.
-                ReadFieldResult::InputEmpty => self.fill()?,
-                ReadFieldResult::OutputFull => {}
+                ReadFieldResult::InputEmpty | ReadFieldResult::OutputFull => {}
                 ReadFieldResult::Field { record_end } => return Ok(Next::Field(&self.field[..length], record_end)),
                 ReadFieldResult::End => return Ok(Next::End),
             }
@@ -115,7 +125,10 @@ impl Records {
         (self.start, self.end) = (0, 0);
         while self.end < self.buffer.len() {
             match self.input.read(&mut self.buffer[self.end..]) {
-                Ok(0) => break,
+                Ok(0) => {
+                    self.ended = true;
+                    break;
+                }
                 Ok(count) => self.end += count,
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
                 Err(_) if self.compressed => {
@@ -218,13 +231,67 @@ mod tests {
         assert_eq!(all[1][0].len(), LONGEST_TEXT);
     }
 
+    /// All records by the parser alone, from memory, in one piece: no buffers, no files.
+    fn oracle(bytes: &[u8]) -> Vec<Vec<Vec<u8>>> {
+        let (mut parser, mut input) = (csv_core::Reader::new(), bytes);
+        let (mut all, mut record, mut output) = (Vec::new(), Vec::new(), vec![0; bytes.len() + 1]);
+        let mut length = 0;
+        loop {
+            let (result, read, written) = parser.read_field(input, &mut output[length..]);
+            (input, length) = (&input[read..], length + written);
+            match result {
+                ReadFieldResult::Field { record_end } => {
+                    record.push(output[..length].to_vec());
+                    length = 0;
+                    if record_end {
+                        all.push(std::mem::take(&mut record));
+                    }
+                }
+                ReadFieldResult::End => return all,
+                ReadFieldResult::InputEmpty | ReadFieldResult::OutputFull => {}
+            }
+        }
+    }
+
+    fn all_records(reader: &mut Records) -> Vec<Vec<Vec<u8>>> {
+        let (mut all, mut record) = (Vec::new(), Vec::new());
+        while let Next::Field(field, last) = reader.next(true).expect("readable") {
+            record.push(field.to_vec());
+            if last {
+                all.push(std::mem::take(&mut record));
+            }
+        }
+        all
+    }
+
+    /// A field that ended where the buffer did was once taken for the end of the file: the rest was lost without a word.
     #[test]
-    fn fields_across_buffers_are_as_those_within() {
-        let row = b"12345,\"a \"\"quoted\"\" one\",,text\r\n";
-        let bytes: Vec<u8> = row.iter().copied().cycle().take(row.len() * (BUFFER / row.len() * 3)).collect();
-        let file = file(".csv", &bytes);
-        let all = records(file.path()).expect("readable");
-        assert_eq!(all.len(), BUFFER / row.len() * 3);
-        assert!(all.iter().all(|record| record == &all[0] && record.len() == 4));
+    fn the_end_of_a_buffer_is_not_the_end_of_the_file() {
+        let text = b"id,name\r\n1,\"a \"\"q\"\" \n b\",\n\n22,,x\n333,\"\"\n4";
+        let expected = oracle(text);
+        assert_eq!(expected.len(), 5);
+        let plain = file(".csv", text);
+        let compressed = file(".csv.gz", &gzip(text));
+        for size in 3..=text.len() + 2 {
+            for path in [plain.path(), compressed.path()] {
+                let mut reader = Records::with_buffer(path, &CsvOptions::default(), size).expect("opened");
+                assert_eq!(all_records(&mut reader), expected, "buffer of {size} bytes");
+            }
+        }
+    }
+
+    #[test]
+    fn large_files_are_read_to_the_end() {
+        // Lines of every length, so that ends of buffers fall on every part of a line.
+        let mut text = Vec::new();
+        for row in 0..60_000 {
+            text.extend(format!("{row},{},\"{}\"\n", "v".repeat(row % 13), "w,".repeat(row % 7)).as_bytes());
+        }
+        assert!(text.len() > 4 * BUFFER);
+        let file = file(".csv", &text);
+        let mut reader = Records::open(file.path(), &CsvOptions::default()).expect("opened");
+        let all = all_records(&mut reader);
+        assert_eq!(all.len(), 60_000);
+        assert!(all == oracle(&text), "as without buffers");
     }
 }

@@ -63,8 +63,10 @@ pub enum Formula {
 /// A column that the aggregate makes.
 #[derive(Clone, Debug)]
 pub struct Output {
+    /// What it is called in the answer.
+    pub title: String,
     /// Its name, as the rest of the query refers to it.
-    pub name: String,
+    pub(crate) name: String,
     pub(crate) relation: Option<TableReference>,
     /// Its type.
     pub data_type: DataType,
@@ -437,7 +439,10 @@ pub(crate) async fn aggregation(
         let expression = &aggregate.aggr_expr[place];
         let (relation, name) = expression.qualified_name();
         let data_type = expression.get_type(&schema).map_err(planner)?;
-        outputs.push((place, Output { name, relation, data_type, formula: collector.formula(call)? }));
+        outputs.push((
+            place,
+            Output { title: name.clone(), name, relation, data_type, formula: collector.formula(call)? },
+        ));
     }
     outputs.sort_by_key(|(place, _)| *place);
     let outputs: Vec<Output> = outputs.into_iter().map(|(_, output)| output).collect();

@@ -24,6 +24,8 @@ pub(crate) struct Released {
     pub(crate) visible: Vec<usize>,
     /// For each column of the plan the place of its half-width.
     pub(crate) widths: Vec<Option<usize>>,
+    /// For each column of the plan the output of the aggregate that it is, if it is one unchanged.
+    pub(crate) origins: Vec<Option<usize>>,
 }
 
 /// The name of the table of released figures in the plan.
@@ -107,13 +109,20 @@ impl Released {
             expressions.push(named);
         }
         let visible: Vec<usize> = (0..expressions.len()).collect();
+        let schema = self.plan.schema();
+        let origin = |expression: &Expr| {
+            let column = plain_column(expression)?;
+            self.origins[schema.index_of_column(column).ok()?]
+        };
+        let mut origins: Vec<Option<usize>> = expressions.iter().map(origin).collect();
+        origins.resize(expressions.len() + half_widths.len(), None);
         let mut widths = vec![None; expressions.len() + half_widths.len()];
         for (place, width) in half_widths {
             widths[place] = Some(expressions.len());
             expressions.push(width.alias(format!("__half{}", expressions.len())));
         }
         let plan = LogicalPlan::Projection(Projection::try_new(expressions, Arc::new(self.plan)).map_err(planner)?);
-        Ok(Released { plan, visible, widths })
+        Ok(Released { plan, visible, widths, origins })
     }
 
     pub(crate) fn filter(self, filter: &Filter) -> Result<Released, QueryError> {
@@ -128,12 +137,17 @@ impl Released {
             key.expr = Total::new(self.plan.schema(), &no_subquery).expression(&key.expr)?;
         }
         sort.input = Arc::new(self.plan);
-        Ok(Released { plan: LogicalPlan::Sort(sort), visible: self.visible, widths: self.widths })
+        Ok(Released {
+            plan: LogicalPlan::Sort(sort),
+            visible: self.visible,
+            widths: self.widths,
+            origins: self.origins,
+        })
     }
 
     pub(crate) fn limit(self, limit: &datafusion::logical_expr::Limit) -> Released {
         let plan = LogicalPlan::Limit(datafusion::logical_expr::Limit { input: Arc::new(self.plan), ..limit.clone() });
-        Released { plan, visible: self.visible, widths: self.widths }
+        Released { plan, visible: self.visible, widths: self.widths, origins: self.origins }
     }
 
     pub(crate) fn alias(self, alias: &SubqueryAlias) -> Result<Released, QueryError> {
@@ -150,7 +164,7 @@ impl Released {
 
     fn without_widths(plan: LogicalPlan) -> Released {
         let count = plan.schema().fields().len();
-        Released { plan, visible: (0..count).collect(), widths: vec![None; count] }
+        Released { plan, visible: (0..count).collect(), widths: vec![None; count], origins: vec![None; count] }
     }
 
     pub(crate) fn distinct(self) -> Result<Released, QueryError> {
@@ -203,12 +217,21 @@ impl Released {
             (0..others).map(|place| if released_is_left { own + place } else { place }).collect();
         let own_widths: Vec<Option<usize>> = self.widths.iter().map(|width| width.map(|at| at + shift)).collect();
         let no_widths = vec![None; others];
-        let (visible, widths) = if released_is_left {
-            ([own_columns, other_columns].concat(), [own_widths, no_widths].concat())
+        let no_origins = no_widths.clone();
+        let (visible, widths, origins) = if released_is_left {
+            (
+                [own_columns, other_columns].concat(),
+                [own_widths, no_widths].concat(),
+                [self.origins, no_origins].concat(),
+            )
         } else {
-            ([other_columns, own_columns].concat(), [no_widths, own_widths].concat())
+            (
+                [other_columns, own_columns].concat(),
+                [no_widths, own_widths].concat(),
+                [no_origins, self.origins].concat(),
+            )
         };
-        Ok(Released { plan: LogicalPlan::Join(again), visible, widths })
+        Ok(Released { plan: LogicalPlan::Join(again), visible, widths, origins })
     }
 
     /// The whole: the columns that the query sees in order, and then the half-width of each, NULL where there is none.

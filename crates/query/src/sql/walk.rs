@@ -542,6 +542,10 @@ fn leaf(private: &Aggregation) -> Result<Released, QueryError> {
     for place in 0..outputs {
         widths[keys + place] = Some(keys + outputs + place);
     }
+    let mut origins = vec![None; keys + 2 * outputs];
+    for (output, origin) in origins[keys..keys + outputs].iter_mut().enumerate() {
+        *origin = Some(output);
+    }
     let plan = LogicalPlan::Projection(Projection::try_new(expressions, Arc::new(scan)).map_err(planner)?);
-    Ok(Released { plan, visible: (0..keys + outputs).collect(), widths })
+    Ok(Released { plan, visible: (0..keys + outputs).collect(), widths, origins })
 }

@@ -32,6 +32,10 @@ impl ProfilePair {
 }
 
 impl Pair for ProfilePair {
+    fn effort(&self) -> f64 {
+        100.0
+    }
+
     fn at(&self, loss: f64) -> Point {
         let x = Bounds::exact(loss);
         if loss >= self.greatest_loss {

@@ -21,6 +21,10 @@ impl ConcentratedPair {
 }
 
 impl Pair for ConcentratedPair {
+    fn effort(&self) -> f64 {
+        100.0
+    }
+
     fn at(&self, loss: f64) -> Point {
         let above = Bounds::new(0.0, delta_of_zero_concentrated(self.rho, loss.abs()));
         let x = Bounds::exact(loss);

@@ -20,18 +20,29 @@ pub(crate) struct DiscretePair<N> {
     /// The greatest loss; infinite if there is none.
     greatest: Bounds,
     mass: Bounds,
+    /// How far out tails are evaluated.
+    reach: u128,
 }
 
 impl<N: IntegerNoise> DiscretePair<N> {
     /// Noise whose loss is `min(greatest, slope * (D/2 - n))`, and above the negative of `greatest`.
     pub(crate) fn new(noise: N, distance: u64, slope: f64, greatest: Bounds) -> Self {
         let mass = noise.mass(&Bounds::ONE);
-        DiscretePair { noise, distance, slope, greatest, mass }
+        DiscretePair { noise, distance, slope, greatest, mass, reach: u128::MAX }
     }
 
-    /// `P[N <= m]`.
+    /// The same, with tails beyond `reach` known to be no larger than there: where a sum would have many terms, none of which is above the least `f64`.
+    pub(crate) fn within(self, reach: f64) -> Self {
+        DiscretePair { reach: reach as u128, ..self }
+    }
+
+    /// `P[N <= m]`. Beyond `reach` a tail lies between 0 and the one there.
     fn at_most(&self, m: i128) -> Bounds {
-        let tail = |n: i128| self.noise.upper_tail(n.unsigned_abs(), &Bounds::ONE) / self.mass;
+        let tail = |n: i128| {
+            let n = n.unsigned_abs();
+            let tail = self.noise.upper_tail(n.min(self.reach), &Bounds::ONE) / self.mass;
+            if n <= self.reach { tail } else { Bounds::new(0.0, tail.upper()) }
+        };
         if m < 0 { tail(-m) } else { Bounds::ONE - tail(m + 1) }
     }
 
@@ -47,6 +58,10 @@ impl<N: IntegerNoise> DiscretePair<N> {
 }
 
 impl<N: IntegerNoise> Pair for DiscretePair<N> {
+    fn effort(&self) -> f64 {
+        10.0
+    }
+
     fn at(&self, loss: f64) -> Point {
         if loss >= self.greatest.upper() {
             return Point::NOTHING;

@@ -95,6 +95,9 @@ impl Pair for NothingPair {
     }
 }
 
+/// Below this a product of rates may have been rounded by more than ulps, and nothing is said from below.
+const LEAST_RATE: f64 = 1e-290;
+
 fn term(event: &Event, direction: Direction) -> Result<Term, AccountingError> {
     let by_profile = |mechanism: Box<dyn Mechanism>, greatest: f64| ProfilePair::new(mechanism, greatest, Bounds::ZERO);
     Ok(match event {
@@ -120,7 +123,8 @@ fn term(event: &Event, direction: Direction) -> Result<Term, AccountingError> {
         Event::DiscreteGaussian { sigma, sensitivity } => {
             let noise = DiscreteGaussian::new(*sigma).map_err(MechanismError::from)?;
             let slope = *sensitivity as f64 / (sigma * sigma);
-            same(DiscretePair::new(noise, *sensitivity, slope, Bounds::exact(f64::INFINITY)))
+            // At 37.5 sigma the tail is below 1e-305.
+            same(DiscretePair::new(noise, *sensitivity, slope, Bounds::exact(f64::INFINITY)).within(37.5 * sigma))
         }
         Event::RandomizedResponse { epsilon, categories } => {
             same(AtomsPair::randomized_response(*epsilon, *categories))
@@ -191,7 +195,9 @@ fn term(event: &Event, direction: Direction) -> Result<Term, AccountingError> {
         Event::PoissonSubsampled { rate, event } => {
             let base = sampled_base(event)?;
             let sample = |base: Arc<dyn Pair>| SubsampledPair::new(base, *rate, direction);
-            if Arc::ptr_eq(&base.dominating, &base.attained) {
+            if *rate < LEAST_RATE {
+                apart(sample(base.dominating), NothingPair)
+            } else if Arc::ptr_eq(&base.dominating, &base.attained) {
                 same(sample(base.dominating))
             } else {
                 apart(sample(base.dominating), sample(base.attained))

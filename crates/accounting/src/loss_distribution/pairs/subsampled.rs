@@ -1,6 +1,7 @@
 //! The pairs of a release on a secret sample.
 
 use super::super::pair::{Pair, Point, Test, at_most_one, probability};
+use reticent_numerics::rounding::mul_down;
 use reticent_numerics::{Bounds, Enclosure};
 use std::sync::Arc;
 
@@ -27,18 +28,20 @@ pub(crate) enum Direction {
 #[derive(Debug)]
 pub(crate) struct SubsampledPair {
     base: Arc<dyn Pair>,
-    rate: f64,
+    rate: Bounds,
     direction: Direction,
 }
 
 impl SubsampledPair {
-    /// A sample of rate strictly between 0 and 1.
+    /// A sample of rate strictly between 0 and 1. A sample of a sample has the product of the rates, of which up to 64 factors have been rounded up: the rate is a number
+    /// from 64 ulps below to this.
     pub(crate) fn new(base: Arc<dyn Pair>, rate: f64, direction: Direction) -> Self {
-        SubsampledPair { base, rate, direction }
+        let lower = mul_down(rate, 1.0 - 64.0 * f64::EPSILON);
+        SubsampledPair { base, rate: Bounds::new(lower, rate), direction }
     }
 
     fn removed(&self, loss: f64) -> Point {
-        let rate = Bounds::exact(self.rate);
+        let rate = self.rate;
         let odds = Bounds::exact(loss).exp_m1() / rate;
         if odds.upper() <= -1.0 {
             return Point::everything(loss);
@@ -63,7 +66,7 @@ impl SubsampledPair {
     }
 
     fn added(&self, loss: f64) -> Point {
-        let rate = Bounds::exact(self.rate);
+        let rate = self.rate;
         let x = Bounds::exact(loss);
         // s = 1 - e^x (1 - r) = r e^x - (e^x - 1)
         let rest = rate * x.exp() - x.exp_m1();
@@ -102,9 +105,13 @@ impl Pair for SubsampledPair {
         }
     }
 
+    fn effort(&self) -> f64 {
+        2.0 * self.base.effort()
+    }
+
     fn infinite(&self) -> Bounds {
         match self.direction {
-            Direction::Removed => self.base.infinite() * Bounds::exact(self.rate),
+            Direction::Removed => self.base.infinite() * self.rate,
             Direction::Added => Bounds::ZERO,
         }
     }
@@ -112,12 +119,12 @@ impl Pair for SubsampledPair {
     /// The images of `a` and `-a`, where `a` is the largest of the base's.
     fn atoms(&self) -> Vec<f64> {
         let sign = if self.direction == Direction::Removed { 1.0 } else { -1.0 };
-        let image = |loss: f64| sign * (self.rate * (sign * loss).exp_m1()).ln_1p();
+        let image = |loss: f64| sign * (self.rate.estimate() * (sign * loss).exp_m1()).ln_1p();
         self.base.atoms().into_iter().flat_map(|atom| [image(atom), -image(-atom)]).collect()
     }
 
     fn greatest_loss(&self) -> f64 {
-        let rate = Bounds::exact(self.rate);
+        let rate = self.rate;
         match self.direction {
             Direction::Removed => {
                 let greatest = self.base.greatest_loss();
@@ -162,6 +169,19 @@ mod tests {
                 assert!((found.estimate() - exact).abs() < 1e-6, "{direction:?} at {x}: {found:?} {exact}");
                 assert!(found.width() < 1e-13, "{direction:?} at {x}: {found:?}");
             }
+        }
+    }
+
+    /// `0.1 * 0.1` is not an `f64`: the bracket holds what the exact product costs, which is less than what its neighbour above does.
+    #[test]
+    fn a_rounded_product_of_rates_is_held() {
+        let base: Arc<dyn Pair> = Arc::new(super::super::atoms::AtomsPair::randomized_response(1.0, 2));
+        let exact = Bounds::exact(0.1).square() * base.at(0.0).delta;
+        let rounded = reticent_numerics::rounding::mul_up(0.1, 0.1);
+        for direction in [Direction::Removed, Direction::Added] {
+            let found = SubsampledPair::new(base.clone(), rounded, direction).at(0.0).delta;
+            assert!(found.lower() <= exact.lower() && exact.upper() <= found.upper(), "{found:?} {exact:?}");
+            assert!(found.relative_width() < 1e-13, "{found:?}");
         }
     }
 

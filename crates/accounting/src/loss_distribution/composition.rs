@@ -1,0 +1,226 @@
+//! Releases in one direction, composed as finely as the precision asks for.
+
+use super::Question;
+use super::contraction::contracted;
+use super::curve::{Crossing, Curve, Side};
+use super::effort::Effort;
+use super::grid::{Cuts, Masses, Sampled};
+use super::one_large::{OneLarge, split_at};
+use super::pairs::Term;
+use super::plan::{Guess, Plan, Planner};
+use super::singly::Singly;
+use crate::AccountingError;
+use realfft::RealFftPlanner;
+use reticent_numerics::Bounds;
+use std::sync::Arc;
+
+/// How often the step is made smaller, and how often all is planned anew around a better guess.
+const ATTEMPTS: u32 = 6;
+const PLANS: u32 = 4;
+/// The share of the tilted losses below which a transform's error hides it.
+const HOPELESS: f64 = 1e-8;
+
+/// The releases in one direction, and what is asked about them.
+#[derive(Debug)]
+pub(super) struct Composition<'a> {
+    terms: &'a [Term],
+    question: Question,
+    precision: f64,
+}
+
+impl<'a> Composition<'a> {
+    pub(super) fn new(terms: &'a [Term], question: Question, precision: f64) -> Self {
+        Composition { terms, question, precision }
+    }
+
+    /// A bracket, as narrow as asked for if the effort allows.
+    ///
+    /// # Errors
+    /// If two bounds contradict each other, which would be a defect.
+    pub(super) fn answer(&self, transforms: &mut RealFftPlanner<f64>) -> Result<Bounds, AccountingError> {
+        let singly = Singly::new(self.terms);
+        if let Some(answer) = singly.settled(self.question) {
+            return Ok(answer);
+        }
+        let mut effort = Effort::for_precision(self.precision).for_kinds(self.terms.len());
+        let (mut planner, mut guess) = Planner::new(self.terms, &singly, self.question, self.precision);
+        let mut best: Option<Bounds> = None;
+        for _ in 0..PLANS {
+            let plan = planner.plan(guess, &effort);
+            // No plan is better for so small a share of the tilted losses.
+            if best.is_some() && plan.cuts.share < HOPELESS {
+                break;
+            }
+            let before = best;
+            self.refine(plan, &mut best, &mut effort, transforms)?;
+            match best {
+                Some(best) if self.apart(best) <= 1.0 => return Ok(best),
+                Some(best) => {
+                    let better = self.guess(best, guess);
+                    let moved = (better.epsilon - guess.epsilon).abs() > 0.02 * guess.epsilon
+                        || (better.delta / guess.delta).ln().abs() > 0.5;
+                    if before == Some(best) || !moved {
+                        break;
+                    }
+                    guess = better;
+                }
+                None => break,
+            }
+        }
+        let simple = singly.bracket(self.question);
+        let mut best = best.map_or(Ok(simple), |best| both(best, simple))?;
+        for _ in 0..PLANS {
+            let before = self.apart(best);
+            if before <= 1.0 {
+                break;
+            }
+            let Some(other) = self.one_large(best, self.guess(best, guess), &mut effort, transforms) else { break };
+            best = both(best, other?)?;
+            if self.apart(best) > 0.7 * before {
+                break;
+            }
+        }
+        Ok(best)
+    }
+
+    /// A bracket for the case that single large losses decide, if there is one.
+    fn one_large(
+        &self,
+        known: Bounds,
+        guess: Guess,
+        effort: &mut Effort,
+        transforms: &mut RealFftPlanner<f64>,
+    ) -> Option<Result<Bounds, AccountingError>> {
+        /// Two large losses or more may make up this share of the tolerance.
+        const SHARE: f64 = 0.05;
+        let releases: f64 = self.terms.iter().map(|term| term.times as f64).sum();
+        let Guess { epsilon, delta } = guess;
+        if !(epsilon > 0.0 && epsilon.is_finite() && delta > 0.0) {
+            return None;
+        }
+        // The slope of the logarithm of delta, roughly; nothing of the tails is to be looked at coarsely.
+        let slope = (releases / delta).ln().max(1.0) / epsilon;
+        let step = (self.precision * epsilon / (0.15 * (slope + 1.0) * releases)).sqrt();
+        let cuts = Cuts { right: 1e-3 * self.precision * delta / releases, left: 1e-14, tilt: 1.5 * slope, share: 1.0 };
+        let (upper, lower) = self.on_grid(step, cuts, effort)?;
+        let split = split_at(&upper, step, (2.0 * SHARE * self.precision * delta).sqrt());
+        if split > 0.9 * epsilon {
+            return None;
+        }
+        let range = match self.question {
+            Question::Epsilon { .. } => (known.lower(), known.upper()),
+            Question::Delta { at_epsilon } => (at_epsilon, at_epsilon),
+        };
+        let upper = OneLarge::new(&upper, step, Side::Upper).bound(self.question, split, range, effort, transforms);
+        let lower = OneLarge::new(&lower, step, Side::Lower).bound(self.question, split, range, effort, transforms);
+        Some(bracket(lower.unwrap_or(0.0).max(0.0), upper.unwrap_or(known.upper())))
+    }
+
+    /// Composes with finer and finer steps.
+    fn refine(
+        &self,
+        mut plan: Plan,
+        best: &mut Option<Bounds>,
+        effort: &mut Effort,
+        transforms: &mut RealFftPlanner<f64>,
+    ) -> Result<(), AccountingError> {
+        let mut before = f64::INFINITY;
+        for attempt in 0..ATTEMPTS {
+            let Some((lower, upper)) = self.attempt(plan, effort, transforms) else { break };
+            let answer = bracket(lower, upper)?;
+            let known = best.map_or(Ok(answer), |best| both(best, answer))?;
+            *best = Some(known);
+            let apart = self.apart(known);
+            // The width goes with the square of the step. Where it does not, a finer step is of no use.
+            // Half at least, so that the frame grows to the next power of two.
+            let finer = plan.step * (0.8 / apart.sqrt()).clamp(1.0 / 32.0, 0.49);
+            let is_stuck = attempt > 0 && apart > 0.7 * before;
+            if apart <= 1.0 || is_stuck || plan.points(finer) > effort.most_points() {
+                break;
+            }
+            before = apart;
+            plan.step = finer;
+        }
+        Ok(())
+    }
+
+    /// How many times wider than asked for a bracket is.
+    fn apart(&self, answer: Bounds) -> f64 {
+        if answer.upper() == answer.lower() {
+            return 0.0;
+        }
+        (answer.upper() - answer.lower()) / answer.upper() / self.precision
+    }
+
+    fn guess(&self, known: Bounds, before: Guess) -> Guess {
+        match self.question {
+            Question::Epsilon { .. } if known.upper().is_finite() => Guess { epsilon: known.upper(), ..before },
+            Question::Delta { .. } if known.upper() > 0.0 => Guess { delta: known.upper(), ..before },
+            _ => before,
+        }
+    }
+
+    /// Both bounds with one step, if the effort allows and something is found.
+    fn attempt(&self, plan: Plan, effort: &mut Effort, transforms: &mut RealFftPlanner<f64>) -> Option<(f64, f64)> {
+        let atoms = |term: &Term| {
+            let weight = term.times as f64;
+            term.attained.atoms().into_iter().map(move |atom| (atom, weight))
+        };
+        let mut atoms: Vec<(f64, f64)> = self.terms.iter().flat_map(atoms).collect();
+        atoms.retain(|(atom, _)| atom.is_normal() && *atom > 0.0);
+        let frame = plan.frame(&atoms, effort)?;
+        // Two sides, each a transform a term and one back.
+        if !effort.spend(2.0 * (self.terms.len() as f64 + 1.0) * frame.size as f64) {
+            return None;
+        }
+        let (upper, lower) = self.on_grid(frame.step, plan.cuts, effort)?;
+        let frame = frame.widened_to([&upper, &lower]);
+        let upper = Curve::new(&upper, frame, Side::Upper, transforms).ok()?;
+        let lower = Curve::new(&lower, frame, Side::Lower, transforms).ok()?;
+        match self.question {
+            Question::Epsilon { at_delta } => {
+                let upper = match upper.epsilon(at_delta) {
+                    Crossing::At(epsilon) | Crossing::Before(epsilon) => epsilon.max(0.0),
+                    Crossing::Beyond(_) => return None,
+                };
+                let lower = match lower.epsilon(at_delta) {
+                    Crossing::At(epsilon) | Crossing::Beyond(epsilon) => epsilon.max(0.0),
+                    Crossing::Before(_) => 0.0,
+                };
+                Some((lower, upper))
+            }
+            Question::Delta { at_epsilon } => Some((lower.delta_at(at_epsilon), upper.delta_at(at_epsilon))),
+        }
+    }
+
+    /// Every release on the grid, from above and from below.
+    #[allow(clippy::type_complexity)]
+    fn on_grid(&self, step: f64, cuts: Cuts, effort: &mut Effort) -> Option<(Vec<(Masses, u64)>, Vec<(Masses, u64)>)> {
+        let mut upper = Vec::new();
+        let mut lower = Vec::new();
+        for term in self.terms {
+            let sampled = Sampled::new(&*term.dominating, step, cuts, effort)?;
+            upper.push((sampled.dominating(), term.times));
+            let masses = if Arc::ptr_eq(&term.dominating, &term.attained) {
+                contracted(&sampled)
+            } else {
+                contracted(&Sampled::new(&*term.attained, step, cuts, effort)?)
+            };
+            lower.push((masses, term.times));
+        }
+        Some((upper, lower))
+    }
+}
+
+/// What two brackets of the same number have in common.
+fn both(one: Bounds, other: Bounds) -> Result<Bounds, AccountingError> {
+    bracket(one.lower().max(other.lower()), one.upper().min(other.upper()))
+}
+
+fn bracket(lower: f64, upper: f64) -> Result<Bounds, AccountingError> {
+    if lower <= upper {
+        Ok(Bounds::new(lower, upper))
+    } else {
+        Err(AccountingError::NotProved("two bounds contradict each other: this is a defect, please report it".into()))
+    }
+}

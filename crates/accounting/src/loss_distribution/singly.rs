@@ -1,0 +1,99 @@
+//! What is known of a composition without composing anything.
+
+use super::Question;
+use super::curve::some_infinite;
+use super::pair::Pair;
+use super::pairs::Term;
+use reticent_numerics::Bounds;
+use reticent_numerics::root::{Range, greatest_where, least_at_most};
+
+/// Releases, each looked at on its own.
+#[derive(Debug)]
+pub(super) struct Singly<'a> {
+    terms: &'a [Term],
+    /// Bounds on the probability of an infinite loss.
+    pub(super) infinite: Bounds,
+    /// No finite sum of losses is above this.
+    pub(super) greatest: f64,
+}
+
+/// The largest loss that is looked for.
+const FURTHEST: f64 = 1e9;
+
+impl<'a> Singly<'a> {
+    pub(super) fn new(terms: &'a [Term]) -> Self {
+        let infinite =
+            |pair: fn(&Term) -> &dyn Pair| some_infinite(terms.iter().map(|term| (pair(term).infinite(), term.times)));
+        let (upper, lower) = (infinite(|term| &*term.dominating).upper(), infinite(|term| &*term.attained).lower());
+        let greatest = terms.iter().fold(Bounds::ZERO, |sum, term| {
+            sum + Bounds::exact(term.dominating.greatest_loss()) * Bounds::exact(term.times as f64)
+        });
+        Singly { terms, infinite: Bounds::new(lower, upper), greatest: greatest.upper() }
+    }
+
+    /// What is exact, or as exact as the pairs are: a single release; no release that tells more than `delta` allows; an `epsilon` that no loss exceeds; an infinite loss that is likelier
+    /// than `delta`.
+    pub(super) fn settled(&self, question: Question) -> Option<Bounds> {
+        match (question, self.terms) {
+            // At epsilon = 0, delta is the total variation distance, which is at most tanh(g/2) < g/2 if no loss exceeds g.
+            (Question::Epsilon { at_delta }, _) if self.infinite.upper() == 0.0 && 0.5 * self.greatest <= at_delta => {
+                Some(Bounds::ZERO)
+            }
+            (_, [Term { dominating, attained, times: 1 }]) => Some(of_one(&**dominating, &**attained, question)),
+            (Question::Epsilon { at_delta }, _) if self.infinite.upper() >= at_delta => {
+                let lower = if self.infinite.lower() > at_delta { f64::INFINITY } else { 0.0 };
+                Some(Bounds::new(lower, f64::INFINITY))
+            }
+            // The distances of single releases add up at most.
+            (Question::Epsilon { at_delta }, _) if self.sum_at(0.0).upper() <= at_delta => Some(Bounds::ZERO),
+            (Question::Delta { at_epsilon }, _) if at_epsilon >= self.greatest => Some(self.infinite),
+            _ => None,
+        }
+    }
+
+    /// What holds of every composition: it tells no less than any of its releases, and by basic composition `k` releases of `(epsilon/k, d_i)` are
+    /// `(epsilon, sum d_i)`-differentially private together.
+    pub(super) fn bracket(&self, question: Question) -> Bounds {
+        let releases = self.terms.iter().map(|term| term.times as f64).sum::<f64>();
+        // A sum of up to 2^53, off by an ulp a term; the share is made smaller by more than that.
+        let share = (1.0 - 1e-9) / releases;
+        let one = |term: &Term| of_one(&*term.dominating, &*term.attained, question).lower();
+        let lower = self.terms.iter().map(one).fold(0.0, f64::max);
+        let upper = match question {
+            Question::Delta { at_epsilon } => self.sum_at(share * at_epsilon).upper().min(1.0),
+            Question::Epsilon { at_delta } => {
+                let range = Range::between(0.0, FURTHEST).bracket_from(1.0);
+                let each = least_at_most(|x| self.sum_at(x), at_delta, range);
+                let all = each.map_or(f64::INFINITY, |each| each / share * (1.0 + 1e-9));
+                // Nor does a sum of finite losses exceed the sum of the greatest.
+                if self.infinite.upper() < at_delta { all.min(self.greatest) } else { all }
+            }
+        };
+        Bounds::new(lower.min(upper), upper)
+    }
+
+    /// `sum_i k_i delta_i(x)`.
+    pub(super) fn sum_at(&self, loss: f64) -> Bounds {
+        self.terms
+            .iter()
+            .fold(Bounds::ZERO, |sum, term| sum + term.dominating.at(loss).delta * Bounds::exact(term.times as f64))
+    }
+}
+
+/// A single release, as all Gaussian noise together is, has its profile for an answer.
+fn of_one(dominating: &dyn Pair, attained: &dyn Pair, question: Question) -> Bounds {
+    let (lower, upper) = match question {
+        Question::Delta { at_epsilon } => {
+            (attained.at(at_epsilon).delta.lower(), dominating.at(at_epsilon).delta.upper())
+        }
+        Question::Epsilon { at_delta } => {
+            let range = Range::between(0.0, FURTHEST).bracket_from(1.0);
+            let upper = least_at_most(|x| dominating.at(x).delta, at_delta, range).unwrap_or(f64::INFINITY);
+            let is_exceeded = |x: f64| attained.at(x).delta.lower() > at_delta;
+            let end = upper.min(FURTHEST);
+            let lower = greatest_where(is_exceeded, Range::between(0.0, end).bracket_from(end)).unwrap_or(0.0);
+            (lower, upper)
+        }
+    };
+    Bounds::new(lower.min(upper), upper)
+}

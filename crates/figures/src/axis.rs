@@ -1,0 +1,145 @@
+//! Axes: where values lie, and which of them are labelled.
+
+use crate::number::label;
+
+/// How values are spread along an axis.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Spread {
+    /// Equal differences are equally far apart.
+    Linear,
+    /// Equal ratios are equally far apart. Values of zero or less are not drawn.
+    Logarithmic,
+}
+
+/// What an axis shows.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Axis {
+    /// What is measured, with its unit.
+    pub label: String,
+    /// How values are spread.
+    pub spread: Spread,
+    /// The values at its ends; those of the data if not given.
+    pub range: Option<(f64, f64)>,
+}
+
+impl Axis {
+    /// A linear axis.
+    pub fn linear(label: impl Into<String>) -> Self {
+        Axis { label: label.into(), spread: Spread::Linear, range: None }
+    }
+
+    /// A logarithmic axis.
+    pub fn logarithmic(label: impl Into<String>) -> Self {
+        Axis { label: label.into(), spread: Spread::Logarithmic, range: None }
+    }
+
+    /// The same axis from one value to another.
+    pub fn from_to(self, low: f64, high: f64) -> Self {
+        Axis { range: Some((low, high)), ..self }
+    }
+
+    /// The axis around the values that are drawn along it.
+    pub(crate) fn around(&self, values: impl Iterator<Item = f64>) -> Ruler {
+        let (low, high) = self.range.unwrap_or_else(|| {
+            let drawn = values.filter(|value| value.is_finite() && (self.spread == Spread::Linear || *value > 0.0));
+            drawn.fold((f64::INFINITY, f64::NEG_INFINITY), |(low, high), value| (low.min(value), high.max(value)))
+        });
+        match self.spread {
+            _ if low > high => Ruler { spread: Spread::Linear, low: 0.0, high: 1.0 },
+            Spread::Linear if low == high => Ruler { spread: Spread::Linear, low: low - 0.5, high: high + 0.5 },
+            Spread::Linear if self.range.is_some() => Ruler { spread: Spread::Linear, low, high },
+            Spread::Linear => {
+                // A little room, but a quantity that starts at zero starts at the axis.
+                let room = 0.04 * (high - low);
+                let floor = if low >= 0.0 && low < 0.25 * high { 0.0 } else { low - room };
+                Ruler { spread: Spread::Linear, low: floor, high: high + room }
+            }
+            Spread::Logarithmic if low == high => Ruler { spread: self.spread, low: low / 2.0, high: high * 2.0 },
+            Spread::Logarithmic if self.range.is_some() => Ruler { spread: self.spread, low, high },
+            Spread::Logarithmic => {
+                let room = (high / low).powf(0.03);
+                Ruler { spread: self.spread, low: low / room, high: high * room }
+            }
+        }
+    }
+}
+
+/// An axis with its ends.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct Ruler {
+    spread: Spread,
+    low: f64,
+    high: f64,
+}
+
+impl Ruler {
+    /// Where a value lies, 0 at the low end and 1 at the high end; `None` if it cannot be drawn.
+    pub(crate) fn place(&self, value: f64) -> Option<f64> {
+        let share = match self.spread {
+            Spread::Linear => (value - self.low) / (self.high - self.low),
+            Spread::Logarithmic if value > 0.0 => (value / self.low).ln() / (self.high / self.low).ln(),
+            Spread::Logarithmic => return None,
+        };
+        share.is_finite().then_some(share)
+    }
+
+    /// The values that get a label, with it.
+    pub(crate) fn ticks(&self) -> Vec<(f64, String)> {
+        let inside = |value: &f64| self.place(*value).is_some_and(|share| (-1e-9..=1.0 + 1e-9).contains(&share));
+        let values: Vec<f64> = match self.spread {
+            Spread::Linear => {
+                let step = round_step((self.high - self.low) / 6.0);
+                let first = (self.low / step - 1e-9).ceil();
+                // Rounded to the step, so that 3 * 0.1 is labelled 0.3.
+                (0..20).map(|i| ((first + f64::from(i)) * step * 1e12).round() / 1e12).collect()
+            }
+            Spread::Logarithmic => {
+                let (first, last) = (self.low.log10().floor() as i32, self.high.log10().ceil() as i32);
+                let decades = self.high.log10() - self.low.log10();
+                let factors: &[f64] = match decades {
+                    _ if decades < 0.7 => &[1.0, 1.5, 2.0, 3.0, 4.0, 5.0, 7.0],
+                    _ if decades < 2.5 => &[1.0, 2.0, 5.0],
+                    _ => &[1.0],
+                };
+                let every = ((decades / 6.0).ceil() as i32).max(1);
+                let decade = |exponent: i32| factors.iter().map(move |factor| factor * 10f64.powi(exponent));
+                (first..=last).filter(|exponent| exponent.rem_euclid(every) == 0).flat_map(decade).collect()
+            }
+        };
+        values.into_iter().filter(inside).map(|value| (value, label(value))).collect()
+    }
+}
+
+/// 1, 2 or 5 times a power of ten, and at least `step`.
+fn round_step(step: f64) -> f64 {
+    let power = 10f64.powf(step.log10().floor());
+    [1.0, 2.0, 5.0, 10.0].into_iter().map(|factor| factor * power).find(|&round| round >= step * 0.999).unwrap_or(step)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ticks_are_round_and_inside() {
+        let ruler = Axis::linear("x").around([0.0, 0.93].into_iter());
+        let texts: Vec<_> = ruler.ticks().into_iter().map(|tick| tick.1).collect();
+        assert_eq!(texts, ["0", "0.2", "0.4", "0.6", "0.8"]);
+        let ruler = Axis::logarithmic("x").around([1e-3, 10.0].into_iter());
+        let texts: Vec<_> = ruler.ticks().into_iter().map(|tick| tick.1).collect();
+        assert_eq!(texts, ["0.001", "0.01", "0.1", "1", "10"]);
+        assert_eq!(ruler.place(-1.0), None);
+        assert!((ruler.place(0.1).expect("positive") - 0.5).abs() < 1e-12);
+    }
+
+    #[test]
+    fn odd_data_have_an_axis_too() {
+        for values in [vec![], vec![1.0], vec![f64::NAN, f64::INFINITY], vec![-1.0]] {
+            for axis in [Axis::linear("x"), Axis::logarithmic("x")] {
+                let ruler = axis.around(values.iter().copied());
+                assert!(ruler.low < ruler.high && ruler.low.is_finite(), "{values:?} {ruler:?}");
+                assert!(ruler.ticks().len() < 21);
+            }
+        }
+    }
+}

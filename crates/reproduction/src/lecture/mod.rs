@@ -1,0 +1,4 @@
+//! Lecture notes, *Differentially private algorithms*.
+
+pub(crate) mod counting;
+pub(crate) mod densities;

@@ -1,0 +1,42 @@
+//! The results of the papers this project stands on, recomputed with the library, and corrected where they are wrong.
+//!
+//! What it is: one short program an experiment, over the public interfaces of the other crates. What it never does: protect data. The noise comes from a
+//! seed, so that a run can be repeated byte for byte; nothing made here may be released for real.
+//!
+//! ```
+//! use reticent_reproduction::{Experiment, Setting};
+//!
+//! let experiment = Experiment::named("zhao-classical-limits")?;
+//! let outcome = experiment.run(&Setting::new(1))?;
+//! assert!(outcome.findings.iter().all(|finding| finding.is_shown()));
+//! # Ok::<(), reticent_reproduction::ReproductionError>(())
+//! ```
+
+mod balle_wang;
+mod count_query;
+mod counts;
+mod data;
+mod error;
+mod experiment;
+mod finding;
+mod format;
+mod lecture;
+mod liu;
+mod page;
+mod paper;
+mod parallel;
+mod r2dp;
+mod sample;
+mod setting;
+mod table;
+mod write;
+mod zhao;
+
+pub use error::ReproductionError;
+pub use experiment::{Experiment, Outcome, Picture};
+pub use finding::{Evidence, Finding, Verdict};
+pub use page::page;
+pub use paper::Paper;
+pub use setting::Setting;
+pub use table::Table;
+pub use write::{Run, write};

@@ -1,0 +1,128 @@
+//! The page that shows everything.
+
+use crate::write::Run;
+use crate::{Evidence, Finding, Paper, Setting};
+use reticent_figures::escaped;
+use std::fmt::Write;
+
+/// Rows of a table that the page shows; the files hold all of them.
+const MOST_ROWS: usize = 60;
+
+const STYLE: &str = "\
+body{font:16px/1.5 Ubuntu,Helvetica,Arial,sans-serif;color:#222;max-width:1280px;margin:2em auto;padding:0 1em}
+h1{font-size:1.7em}h2{margin-top:2.4em;border-bottom:2px solid #0072B2;font-size:1.35em}h3{margin-top:1.8em;font-size:1.1em}
+table{border-collapse:collapse;margin:.8em 0;font-size:.92em}th,td{border-bottom:1px solid #ddd;padding:.3em .7em;text-align:left;vertical-align:top}
+th{border-bottom:2px solid #888}svg{max-width:100%;height:auto}.holds{color:#00664a}.corrected{color:#a84300}.skipped{color:#a84300}
+details{margin:.6em 0}code{background:#f3f3f3;padding:.1em .3em}";
+
+/// One self-contained page: for each experiment the paper's statements beside what comes out here, the figures and the tables. It holds no date and no place, so that the
+/// same run gives the same page.
+pub fn page(runs: &[Run], setting: &Setting, command: &str) -> String {
+    let mut html = format!(
+        "<!DOCTYPE html>\n<html lang=\"en\">\n<head><meta charset=\"utf-8\"><title>The papers, reproduced</title>\n<style>\n{STYLE}\n</style></head>\n<body>\n\
+         <h1>The papers, reproduced</h1>\n<p>Made by <code>{}</code> with seed {}. Every privacy figure is a certified bound. The noise is exact but seeded: \
+         it protects nobody. Simulated findings count as shown from 5 standard errors on.</p>\n",
+        escaped(command),
+        setting.seed()
+    );
+    skipped(&mut html, runs);
+    for paper in Paper::ALL {
+        let of_paper: Vec<&Run> = runs.iter().filter(|run| run.experiment.paper == paper).collect();
+        if of_paper.is_empty() {
+            continue;
+        }
+        // Writing to a String does not fail.
+        let _ = writeln!(html, "<h2>{}</h2>", escaped(paper.citation()));
+        for run in of_paper {
+            section(&mut html, run);
+        }
+    }
+    html.push_str("</body>\n</html>\n");
+    html
+}
+
+fn skipped(html: &mut String, runs: &[Run]) {
+    let names: Vec<_> = runs.iter().filter(|run| run.outcome.is_none()).map(|run| run.experiment.name).collect();
+    if !names.is_empty() {
+        let _ = writeln!(
+            html,
+            "<p class=\"skipped\"><strong>Skipped, because their data were not given with --data: {}.</strong></p>",
+            names.join(", ")
+        );
+    }
+}
+
+fn section(html: &mut String, run: &Run) {
+    let experiment = &run.experiment;
+    let _ = writeln!(html, "<h3 id=\"{0}\">{1} <code>{0}</code></h3>", experiment.name, escaped(experiment.title));
+    let Some(outcome) = &run.outcome else {
+        let folder = experiment.reads.unwrap_or("none");
+        let _ = writeln!(html, "<p class=\"skipped\">Skipped: it reads {} of the data.</p>", escaped(folder));
+        return;
+    };
+    html.push_str("<table><thead><tr><th>the paper</th><th>here</th><th>remark</th></tr></thead><tbody>\n");
+    for finding in &outcome.findings {
+        let class = if finding.verdict.text().starts_with("corrected") { "corrected" } else { "holds" };
+        let _ = writeln!(
+            html,
+            "<tr><td>{}</td><td>{}</td><td class=\"{class}\">{}</td></tr>",
+            escaped(&finding.claim),
+            escaped(&finding.here),
+            escaped(&remark(finding))
+        );
+    }
+    html.push_str("</tbody></table>\n");
+    for (_, picture) in &outcome.pictures {
+        html.push_str(&picture.svg());
+    }
+    for table in &outcome.tables {
+        let _ = writeln!(
+            html,
+            "<details><summary>{} ({} rows, <a href=\"{1}.csv\">{1}.csv</a>)</summary>",
+            escaped(&table.caption),
+            table.name
+        );
+        if table.rows.len() <= MOST_ROWS {
+            html.push_str(&table.html());
+        }
+        html.push_str("</details>\n");
+    }
+}
+
+/// The verdict, and how far it is from chance.
+pub(crate) fn remark(finding: &Finding) -> String {
+    let verdict = finding.verdict.text();
+    match finding.evidence {
+        Evidence::Computed(true) => verdict,
+        Evidence::Simulated(margin) if finding.is_shown() => format!("{verdict} ({margin:.0} standard errors)"),
+        Evidence::Computed(false) | Evidence::Simulated(_) => format!("not shown by this run (expected: {verdict})"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Experiment, Outcome, Verdict};
+
+    #[test]
+    fn the_page_shows_what_was_skipped_and_what_was_not_shown() {
+        let experiment = |name| Experiment::named(name).expect("known");
+        let findings = vec![
+            Finding::computed("a < b", "1 < 2".into(), Verdict::Corrected("L2"), true),
+            Finding::simulated("c", "d".into(), Verdict::Holds, 1.0),
+        ];
+        let runs = [
+            Run { experiment: experiment("liu-adult"), outcome: None },
+            Run {
+                experiment: experiment("lecture-counting"),
+                outcome: Some(Outcome { findings, ..Outcome::default() }),
+            },
+        ];
+        let html = page(&runs, &Setting::new(9), "reticent reproduce");
+        assert!(html.contains("not given with --data: liu-adult.") && html.contains("Skipped: it reads adult"));
+        assert!(html.contains("a &lt; b") && html.contains("corrected, erratum L2") && html.contains("seed 9"));
+        assert!(html.contains("not shown by this run (expected: holds)"));
+        // Self-contained: nothing is fetched.
+        assert!(!html.contains("src=") && !html.contains("http-equiv"));
+    }
+}

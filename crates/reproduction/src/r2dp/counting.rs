@@ -1,0 +1,106 @@
+//! Figure 3: counting queries, of sensitivity 1, over the error bound.
+
+use crate::format::{long, short};
+use crate::parallel::repeated;
+use crate::{Finding, Outcome, Picture, ReproductionError, Setting, Table, Verdict};
+use reticent_choice::least_exceedance;
+use reticent_choice::random_scale::{ConditionalLoss, best_inverse_scale};
+use reticent_figures::{Axis, Figure, Panel, Series};
+
+pub(crate) const NAME: &str = "r2dp-counting";
+
+const EPSILONS: [f64; 4] = [0.5, 1.0, 3.0, 8.0];
+/// Error bounds from 0.05 to 3.
+const STEPS: u64 = 60;
+
+/// `P[|error| <= bound]` of Laplace noise, of the best R2DP, its proved ceiling, and of the best noise.
+fn usefulness(epsilon: f64, bound: f64) -> [f64; 4] {
+    let best = best_inverse_scale(&ConditionalLoss::Exceedance(bound), epsilon, 1.0);
+    let limit = least_exceedance(epsilon, 1.0, bound).least;
+    [1.0 - best.laplace.estimate(), 1.0 - best.cost.estimate(), 1.0 - best.floor, 1.0 - limit.estimate()]
+}
+
+pub(crate) fn run(setting: &Setting) -> Result<Outcome, ReproductionError> {
+    let rows = repeated(setting, STEPS * EPSILONS.len() as u64, |place| {
+        let (epsilon, bound) = (EPSILONS[(place / STEPS) as usize], (place % STEPS + 1) as f64 / 20.0);
+        Ok((epsilon, bound, usefulness(epsilon, bound)))
+    })?;
+    let columns = ["epsilon", "bound", "Laplace", "best R2DP", "proved ceiling of R2DP", "staircase"];
+    let mut table = Table::new("r2dp-counting", "P(|error| <= bound) of a count", &columns);
+    for (epsilon, bound, useful) in &rows {
+        table.push([*epsilon, *bound].into_iter().chain(*useful).map(long));
+    }
+    let panel = |epsilon: f64| {
+        let curve = |name: &str, place: usize| {
+            let own = rows.iter().filter(|row| row.0 == epsilon);
+            Series::line(name, own.map(|row| (row.1, row.2[place])).collect())
+        };
+        Panel {
+            title: format!("\u{3b5} = {epsilon}"),
+            horizontal: Axis::linear("error bound (people)").from_to(0.0, 3.0),
+            vertical: Axis::linear("P(|error| within the bound)").from_to(0.0, 1.0),
+            series: vec![
+                curve("Laplace", 0),
+                curve("R2DP, best possible", 1),
+                curve("staircase of each bound (best of all noise)", 3),
+            ],
+        }
+    };
+    let figure = Figure {
+        title: "Usefulness of noise on counts (Mohammady, Figure 3)".into(),
+        columns: 2,
+        panels: EPSILONS.into_iter().map(panel).collect(),
+    };
+    Ok(Outcome {
+        findings: findings(&rows),
+        pictures: vec![("r2dp-figure-3", Picture::Figure(figure))],
+        tables: vec![table],
+    })
+}
+
+fn findings(rows: &[(f64, f64, [f64; 4])]) -> Vec<Finding> {
+    let whole = |bound: f64| (bound - bound.round()).abs() < 1e-9;
+    let gain_at_whole = rows.iter().filter(|row| whole(row.1)).map(|row| row.2[2] - row.2[0]).fold(0.0, f64::max);
+    let limit_at_whole = rows.iter().filter(|row| whole(row.1)).map(|row| row.2[3] - row.2[0]).fold(0.0, f64::max);
+    let at = |epsilon: f64, bound: f64| {
+        rows.iter().find(|row| row.0 == epsilon && (row.1 - bound).abs() < 1e-9).map_or([f64::NAN; 4], |row| row.2)
+    };
+    let half = at(8.0, 0.5);
+    vec![
+        Finding::computed(
+            "For counting queries R2DP improves on Laplace noise over the error bound.",
+            format!(
+                "Not at whole bounds, which are what counts are asked for: there the proved gain is at most {}, and that of any noise at most {}.",
+                short(gain_at_whole),
+                short(limit_at_whole)
+            ),
+            Verdict::Corrected("R8"),
+            gain_at_whole < 1e-9 && limit_at_whole < 1e-9,
+        ),
+        Finding::computed(
+            "It does so for large epsilon.",
+            format!(
+                "Between whole bounds: at epsilon = 8 and half a person Laplace noise has {}, the best R2DP {}, the staircase {}.",
+                short(half[0]),
+                short(half[1]),
+                short(half[3])
+            ),
+            Verdict::Qualified,
+            half[1] > half[0] + 1e-4 && half[3] > half[1],
+        ),
+    ]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn nothing_is_gained_at_whole_bounds_and_something_between_them() {
+        let rows: Vec<_> = [(0.5, 1.0), (8.0, 1.0), (3.0, 2.0), (8.0, 0.5)]
+            .into_iter()
+            .map(|(epsilon, bound)| (epsilon, bound, usefulness(epsilon, bound)))
+            .collect();
+        crate::finding::assert_all_shown(&findings(&rows));
+    }
+}
