@@ -64,6 +64,9 @@ fn in_plain_words(message: &str) -> String {
     if let Some((call, _)) = words.split_once(" failed to match any signature") {
         return format!("{call} does not take arguments of these types; see docs/sql.md for what is offered");
     }
+    if words.starts_with("Schema contains duplicate") {
+        return format!("{words}: casts are not part of a name; compute one of the two in a sub-query");
+    }
     let words = words.split("\nDid you mean").next().unwrap_or(words);
     words.replace("datafusion.public.", "").replace("datafusion.", "")
 }

@@ -129,12 +129,12 @@ fn compare_many(seed: u64, worlds: usize, queries: usize) {
 
 #[test]
 fn answers_are_those_of_the_plain_engine() {
-    compare_many(1, 10, 80);
+    compare_many(1, 10, 100);
 }
 
 #[test]
 fn answers_are_those_of_the_plain_engine_again() {
-    compare_many(2, 10, 80);
+    compare_many(2, 10, 100);
 }
 
 /// The comparison above would notice a wrong figure.

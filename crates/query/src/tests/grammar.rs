@@ -332,7 +332,7 @@ impl<'a> Grammar<'a> {
                 if self.draw.once_in(2) {
                     sql += &format!(" LIMIT {}", self.draw.below(5) + 1);
                 }
-            } else if self.draw.once_in(8) && source.with.is_empty() && kinds[keys.len()] == Kind::Number {
+            } else if self.draw.once_in(8) && source.with.is_empty() && columns[keys.len()].starts_with("COUNT(") {
                 sql = format!("SELECT COUNT(*) AS groups, SUM(q.a0) AS total FROM ({sql}) q");
                 kinds = vec![Kind::Number, Kind::Number];
             }
