@@ -1,6 +1,5 @@
 //! The policy file as it is written, before it is judged. The descriptions go to editors through the JSON schema.
 
-use crate::Accounting;
 use std::collections::BTreeMap;
 
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
