@@ -5,7 +5,7 @@
 RETICENT is the program; RUNS (default 3) is how often each query by group is asked: 100 cells a run. Needs no package.
 
 The table has 10,000 people with 2 rows in each of 5 of 100 shops. With max_groups = 5 and max_rows = 2 nothing is cut off, so the plain answer is the truth for everyone and what
-remains is noise. The peers are NOT run: their figures are computed from the formulas in their sources (docs/benchmarks/accuracy.md names them), in the way that is best for them.
+remains is noise. The peers are NOT run: their figures are computed from formulas (docs/benchmarks/accuracy.md says which were read in their sources), in the way that is best for them.
 """
 
 import json
