@@ -1,4 +1,4 @@
-//! How long a ledger takes, beside the disk that it waits for: `cargo run --release -p reticent-ledger --example speed [FOLDER]`.
+//! How long a ledger takes, beside the disk that it waits for: `cargo run --release -p reticent-ledger --example ledger_speed [FOLDER]`.
 
 use reticent_accounting::Budget;
 use reticent_events::Event;
