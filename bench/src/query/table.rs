@@ -26,10 +26,10 @@ pub struct Shape {
 
 impl fmt::Display for Shape {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let kind = if self.text { "text" } else { "numbers" };
+        let kind = if self.text { "large numbers and text" } else { "small numbers" };
         write!(
             out,
-            "{} rows, {} people, {} groups ({kind}), COUNT and SUM by group",
+            "{} rows, {} people, {} groups, known by {kind}; COUNT and SUM by group",
             self.rows, self.people, self.groups
         )
     }
