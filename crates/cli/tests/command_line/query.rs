@@ -343,10 +343,7 @@ fn an_answer_is_denoised() {
         "SELECT smokes, COUNT(*) AS n, COUNT(DISTINCT worker) AS m FROM workers GROUP BY smokes",
     ]);
     let both = both.done();
-    let releases = serde_json::from_str::<Value>(&both).unwrap()["releases"].as_object().unwrap().len();
-    if releases > 1 {
-        assert!(run(&["denoise"], both.as_bytes()).refused().contains("which of"));
-    }
+    assert!(run(&["denoise"], both.as_bytes()).refused().contains("which of `m`, `n`"));
     run(&["denoise", "--column", "m", "--method", "none"], both.as_bytes()).json();
     assert!(run(&["denoise", "--column", "x"], both.as_bytes()).refused().contains("what can be denoised"));
 }
