@@ -111,7 +111,7 @@ mod tests {
             let found =
                 limits(&budget(&format!("epsilon = {epsilon}\ndelta = {delta}\naccounting = \"zero-concentrated\"")))
                     .expect("valid");
-            let Currency::ZeroConcentrated { rho } = found.budget() else { panic!("a delta is counted in rho") };
+            let Currency::ZeroConcentrated { rho } = found.budget() else { unreachable!("a delta is counted in rho") };
             let at = |rho| {
                 let filter = Filter::new(Currency::ZeroConcentrated { rho }).expect("valid");
                 filter.epsilon(Delta::new(delta / 2.0).expect("valid")).expect("converts")
