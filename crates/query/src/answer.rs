@@ -6,7 +6,7 @@ use crate::figures::{Figure, figures};
 use crate::prepare::Prepared;
 use crate::source;
 use crate::sql::{RELEASED, released_schema};
-use crate::tables::with_sources;
+use crate::tables::{tables_of, with_sources};
 use datafusion::arrow::array::{ArrayRef, AsArray, Float64Array, UInt64Array};
 use datafusion::arrow::compute::{cast, concat_batches, take};
 use datafusion::arrow::datatypes::{DataType, Field, Float64Type, Schema};
@@ -208,20 +208,4 @@ fn numbers(column: &[Figure], of: &DataType) -> Result<ArrayRef, datafusion::arr
         .map(|figure| figure.value.map(|value| if of.is_integer() { value.round() } else { value }))
         .collect();
     cast(&(Arc::new(values) as ArrayRef), of)
-}
-
-/// The names of the tables that a plan reads.
-fn tables_of(plan: &LogicalPlan) -> Result<Vec<String>, QueryError> {
-    use datafusion::common::tree_node::TreeNodeRecursion;
-    let mut names = Vec::new();
-    plan.apply_with_subqueries(|node| {
-        if let LogicalPlan::TableScan(scan) = node {
-            names.push(scan.table_name.table().to_owned());
-        }
-        Ok(TreeNodeRecursion::Continue)
-    })
-    .map_err(closed("the tables of the query"))?;
-    names.sort();
-    names.dedup();
-    Ok(names)
 }

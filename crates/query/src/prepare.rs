@@ -3,7 +3,7 @@
 use crate::error::QueryError;
 use crate::source;
 use crate::sql::{Aggregation, Options, Relation, Walk, planner, take_options};
-use crate::tables::Tables;
+use crate::tables::{Tables, tables_of};
 use datafusion::common::config::ConfigOptions;
 use datafusion::logical_expr::LogicalPlan;
 use datafusion::prelude::{SessionConfig, SessionContext};
@@ -95,20 +95,21 @@ pub async fn prepare(policy: &Policy, sql: &str, options: Options) -> Result<Pre
     let sql = query.to_string();
 
     let context = session();
-    let mut public = HashMap::new();
-    for table in policy.tables().iter().filter(|table| table.is_public()) {
-        // A public table that the query does not name stays closed.
-        if sql.to_lowercase().contains(&table.name().to_lowercase()) {
-            public.insert(table.name().to_owned(), source::open(table, policy.folder()).await?);
-        }
-    }
-    let tables = Tables::new(policy, public);
-    tables.register(&context)?;
+    Tables::register(policy, &context)?;
     let state = context.state();
     let statement = Statement::Statement(Box::new(ast::Statement::Query(query)));
     let raw = state.statement_to_plan(statement).await.map_err(planner)?;
     let typed = state.analyzer().execute_and_check(raw, state.config_options(), |_, _| {}).map_err(planner)?;
 
+    // A public table that the query does not read stays closed, and one that it reads is never taken for empty.
+    let read = tables_of(&typed)?;
+    let mut public = HashMap::new();
+    for table in policy.tables().iter().filter(|table| table.is_public()) {
+        if read.iter().any(|name| name == table.name()) {
+            public.insert(table.name().to_owned(), source::open(table, policy.folder()).await?);
+        }
+    }
+    let tables = Tables::new(policy, public);
     let walk = Walk { state: &state, tables: &tables, max_groups: options.max_groups, max_rows: options.max_rows };
     let (released, mut aggregation) = match walk.relation(&typed).await? {
         Relation::Released(inner) => *inner,

@@ -5,7 +5,7 @@ use crate::source::engine_type;
 use crate::sql::{Domain, Facts, Range};
 use datafusion::arrow::datatypes::{Field, Schema};
 use datafusion::catalog::TableProvider;
-use datafusion::common::tree_node::Transformed;
+use datafusion::common::tree_node::{Transformed, TreeNodeRecursion};
 use datafusion::common::{Column as ColumnName, ScalarValue};
 use datafusion::datasource::{empty::EmptyTable, provider_as_source};
 use datafusion::logical_expr::{Expr, LogicalPlan, LogicalPlanBuilder, Projection};
@@ -47,9 +47,9 @@ impl<'a> Tables<'a> {
         Schema::new(fields.collect::<Vec<_>>())
     }
 
-    /// Makes the tables known to the planner, without their contents.
-    pub(crate) fn register(&self, context: &SessionContext) -> Result<(), QueryError> {
-        for table in self.policy.tables() {
+    /// Makes the tables of a policy known to the planner, without their contents.
+    pub(crate) fn register(policy: &Policy, context: &SessionContext) -> Result<(), QueryError> {
+        for table in policy.tables() {
             let empty = Arc::new(EmptyTable::new(Arc::new(Self::schema(table))));
             let name = datafusion::common::TableReference::bare(table.name());
             context.register_table(name, empty).map_err(|error| QueryError::Refused(error.strip_backtrace()))?;
@@ -99,4 +99,19 @@ pub(crate) fn with_sources(
         Ok(Transformed::yes(LogicalPlan::Projection(Projection::try_new(columns, Arc::new(opened))?)))
     });
     Ok(replaced.map_err(|error| QueryError::Refused(error.strip_backtrace()))?.data)
+}
+
+/// The names of the tables that a plan reads, also inside its expressions.
+pub(crate) fn tables_of(plan: &LogicalPlan) -> Result<Vec<String>, QueryError> {
+    let mut names = Vec::new();
+    plan.apply_with_subqueries(|node| {
+        if let LogicalPlan::TableScan(scan) = node {
+            names.push(scan.table_name.table().to_owned());
+        }
+        Ok(TreeNodeRecursion::Continue)
+    })
+    .map_err(|_| QueryError::Fault { place: "the tables of the query" })?;
+    names.sort();
+    names.dedup();
+    Ok(names)
 }

@@ -12,6 +12,6 @@ mod record;
 mod session;
 
 pub use error::SessionError;
-pub use limits::{limits, promise};
+pub use limits::limits;
 pub use record::{Cell, Cost, GroupsRecord, NoisyColumn, Record, Remaining, StatisticRecord};
 pub use session::{Ask, Question, Reply, Session};

@@ -6,20 +6,6 @@ use reticent_mechanisms::Delta;
 use reticent_numerics::rounding::{mul_down, sub_down};
 use reticent_policy::{Accounting, Budget};
 
-/// The promise that the ledger keeps, as plain numbers: what everything that is ever released under the policy is private with.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Promise {
-    /// The loss.
-    pub epsilon: f64,
-    /// The exception: that of the conversion and that of selections together.
-    pub delta: f64,
-}
-
-/// The policy's promise.
-pub fn promise(budget: &Budget) -> Promise {
-    Promise { epsilon: budget.epsilon(), delta: budget.delta() }
-}
-
 /// The `delta` of the conversion from zero-concentration: half of the policy's, rounded down. The other half is for selections of groups.
 pub(crate) fn conversion_delta(budget: &Budget) -> Option<f64> {
     let half = mul_down(budget.delta(), 0.5);

@@ -185,20 +185,34 @@ impl Session {
                 };
             }
         };
-        let answer = match opened.run(&mut random, progress).await {
-            Ok(answer) => answer,
+        let written = match opened.run(&mut random, progress).await {
+            Ok(answer) => self.written(&mut ledger, &question, &answer, reservation.number()),
+            Err(error) => Err(error.into()),
+        };
+        let (record, bytes) = match written {
+            Ok(written) => written,
             Err(error) => {
                 // It stays paid either way; saying so lets the next one pay anew and not wait.
                 ledger.abandon(&reservation)?;
-                return Err(error.into());
+                return Err(error);
             }
         };
-        let remaining = self.remaining(&mut ledger)?;
-        let record = record(&question, &answer, remaining, reservation.number())?;
-        let bytes =
-            serde_json::to_vec(&record).map_err(|_| SessionError::Fault("the answer cannot be written".into()))?;
         let kept = ledger.complete(&reservation, &bytes)?;
         Ok(Reply { record, bytes: kept.bytes, stored: false })
+    }
+
+    /// The answer as it is stored, with what is left after it.
+    fn written(
+        &self,
+        ledger: &mut Ledger,
+        question: &Question,
+        answer: &Answer,
+        entry: u64,
+    ) -> Result<(Record, Vec<u8>), SessionError> {
+        let record = record(question, answer, self.remaining(ledger)?, entry)?;
+        let bytes =
+            serde_json::to_vec(&record).map_err(|_| SessionError::Fault("the answer cannot be written".into()))?;
+        Ok((record, bytes))
     }
 
     fn remaining(&self, ledger: &mut Ledger) -> Result<Remaining, SessionError> {

@@ -15,7 +15,8 @@ fn half_widths_and_statistics_are_those_of_the_plan() {
     let (_folder, policy) = world.stored(3, 2);
     let mut compared = 0;
     wait(async {
-        for _ in 0..120 {
+        // How many cells an answer has is up to the noise (HAVING, groups that are found): about 100 in 120 queries, so that 400 leave no doubt.
+        for _ in 0..400 {
             let query = Grammar::new(&mut draw).query();
             let Some(explained) = prepared(&policy, &query.sql, Options::default()).await else { continue };
             let plan = explained.plan;
