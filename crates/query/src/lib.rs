@@ -13,6 +13,7 @@ mod draft;
 mod engine;
 mod error;
 mod figures;
+mod nan;
 mod prepare;
 mod source;
 mod sql;

@@ -2,16 +2,16 @@
 
 use super::counters::{Counters, Prepared};
 use super::groups::Groups;
-use super::identity::{Identities, Identity, Item};
+use super::identity::{Hashes, Identities, Identity};
 use super::interner::{Interner, NONE};
 use super::kept_groups::{KeptGroups, Placed};
-use super::layout::{Output, Tracks};
+use super::layout::{Bound, Output, Tracks};
 use super::sample::{Histogram, Sample};
 use super::secret_key::SecretKey;
 use crate::QueryError;
 use datafusion::arrow::array::ArrayRef;
 use datafusion::arrow::record_batch::RecordBatch;
-use reticent_release::{Contribution, Totals};
+use reticent_release::Totals;
 use std::sync::Arc;
 
 /// What each unit adds to the groups that it keeps.
@@ -78,8 +78,8 @@ impl Bounded {
     /// Adds the rows of a batch, in steps that each go through all of them: what a step reads is then fetched for many rows at once.
     pub(super) fn absorb(&mut self, batch: &RecordBatch, unit: &ArrayRef, keys: &[ArrayRef]) -> Result<(), QueryError> {
         let rows = batch.num_rows();
-        let units = self.unit_identity.of(std::slice::from_ref(unit), rows, &self.key)?;
-        let keys = self.groups.identities(keys, rows, &self.key)?;
+        let units = self.unit_identity.of(std::slice::from_ref(unit), rows, &self.key, Hashes::ForEachRow)?;
+        let keys = self.groups.identities(keys, rows, &self.key, Hashes::ForEachRow)?;
         self.values.fill(batch, &self.tracks);
         let mut scratch = std::mem::take(&mut self.scratch);
         self.units.intern_all(&units, &mut scratch.units)?;
@@ -123,7 +123,7 @@ impl Bounded {
         self.kept.warm(candidates.iter().map(|&(row, _)| scratch.units[row]));
         scratch.placed.clear();
         for &(row, priority) in candidates {
-            if units.item(row) == Item::Null {
+            if units.is_null(row) {
                 continue;
             }
             let group = match public {
@@ -248,14 +248,13 @@ fn added(output: &Output, counters: &Counters, place: usize) -> i128 {
         Output::Count { count, max_rows } => i128::from(counters.count(count, place).min(max_rows.into())),
         Output::Units => 1,
         Output::UnitsWith { count } => i128::from(counters.count(count, place).min(1)),
-        Output::Sum { sum, count, contribution } => {
-            let (steps, rows) = (counters.sum(sum, place), i128::from(counters.count(count, place)));
-            match contribution {
-                Contribution::Rows(max_rows) => share(steps, rows, max_rows.into()),
-                Contribution::Total { lower, upper } => steps.clamp(lower.into(), upper.into()),
-            }
+        Output::Sum { sum, bound: Bound::Rows { count, max_rows } } => {
+            share(counters.sum(sum, place), counters.count(count, place).into(), max_rows.into())
         }
-        Output::Values { .. } => 0,
+        Output::Sum { sum, bound: Bound::Total { lower, upper } } => {
+            counters.sum(sum, place).clamp(lower.into(), upper.into())
+        }
+        Output::Sum { bound: Bound::EachRow, .. } | Output::Values { .. } => 0,
     }
 }
 

@@ -12,7 +12,6 @@ pub(super) struct Prepared {
     steps: Vec<Vec<i64>>,
     /// Steps, and whether there is a value.
     pub(super) samples: Vec<(Vec<i64>, Vec<u8>)>,
-    scratch: Vec<u8>,
 }
 
 impl Prepared {
@@ -25,13 +24,14 @@ impl Prepared {
             fill_present(batch.column(column), present);
         }
         for (steps, track) in self.steps.iter_mut().zip(&tracks.sums) {
-            track.steps.fill(batch.column(track.column), steps, &mut self.scratch);
+            track.steps.fill(batch.column(track.column), steps);
             if let Some((lower, upper)) = track.row_limits {
                 steps.iter_mut().for_each(|step| *step = (*step).clamp(lower, upper));
             }
         }
         for ((steps, present), track) in self.samples.iter_mut().zip(&tracks.samples) {
-            track.steps.fill(batch.column(track.column), steps, present);
+            track.steps.fill(batch.column(track.column), steps);
+            fill_present(batch.column(track.column), present);
         }
     }
 }
@@ -90,7 +90,7 @@ impl Counters {
             *count += u64::from(present[row]);
         }
         for (sum, steps) in sums.as_chunks_mut::<2>().0.iter_mut().zip(&values.steps) {
-            *sum = split(join(sum[0], sum[1]) + i128::from(steps[row]));
+            *sum = plus(sum[0], sum[1], steps[row]);
         }
     }
 
@@ -98,19 +98,33 @@ impl Counters {
     pub(super) fn add_all(&mut self, places: &[u32], values: &Prepared) {
         let (width, words) = (self.width, self.words.as_mut_slice());
         let record = |place: u32| place as usize * width;
-        for &place in places.iter().filter(|&&place| place != NONE) {
-            words[record(place)] += 1;
+        let mut sums = values.steps.iter().enumerate();
+        // Rows are counted together with the first sum, so that a record is looked up once for both.
+        match sums.next() {
+            None => {
+                for &place in places.iter().filter(|&&place| place != NONE) {
+                    words[record(place)] += 1;
+                }
+            }
+            Some((_, steps)) => {
+                let first = 1 + self.counts;
+                for (&place, &step) in places.iter().zip(steps).filter(|&(&place, _)| place != NONE) {
+                    let record = &mut words[record(place)..][..first + 2];
+                    record[0] += 1;
+                    [record[first], record[first + 1]] = plus(record[first], record[first + 1], step);
+                }
+            }
         }
         for (track, present) in values.present.iter().enumerate() {
             for (&place, &present) in places.iter().zip(present).filter(|&(&place, _)| place != NONE) {
                 words[record(place) + 1 + track] += u64::from(present);
             }
         }
-        for (track, steps) in values.steps.iter().enumerate() {
+        for (track, steps) in sums {
             let first = 1 + self.counts + 2 * track;
             for (&place, &step) in places.iter().zip(steps).filter(|&(&place, _)| place != NONE) {
                 let sum = &mut words[record(place) + first..][..2];
-                [sum[0], sum[1]] = split(join(sum[0], sum[1]) + i128::from(step));
+                [sum[0], sum[1]] = plus(sum[0], sum[1], step);
             }
         }
     }
@@ -135,6 +149,11 @@ impl Counters {
 #[inline(always)]
 fn join(low: u64, high: u64) -> i128 {
     ((u128::from(high) << 64) | u128::from(low)) as i128
+}
+
+#[inline(always)]
+fn plus(low: u64, high: u64, step: i64) -> [u64; 2] {
+    split(join(low, high) + i128::from(step))
 }
 
 #[inline(always)]

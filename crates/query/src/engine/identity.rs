@@ -1,5 +1,6 @@
 //! Which rows have the same unit, and which the same key: exactly, by value.
 
+use super::interner::all_small;
 use super::secret_key::SecretKey;
 use crate::QueryError;
 use datafusion::arrow::array::{Array, ArrayRef, AsArray, Float64Array, StringArray, StringViewArray};
@@ -30,9 +31,18 @@ pub(super) enum Identity {
 /// The identities of the rows of a batch.
 #[derive(Debug)]
 pub(super) struct Identities {
-    /// Keyed hashes: equal for equal rows.
+    /// Keyed hashes: equal for equal rows. None at all where [`Hashes::ToLookUp`] needs none.
     pub(super) hashes: Vec<u64>,
     pub(super) values: Values,
+}
+
+/// What hashes are for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Hashes {
+    /// They are read for every row.
+    ForEachRow,
+    /// They say where to look in an [`Interner`](super::interner::Interner), which looks up small words without.
+    ToLookUp,
 }
 
 /// What the rows of a batch are known by.
@@ -84,14 +94,23 @@ impl Identity {
     }
 
     /// The identities of a batch of `rows` rows of these columns.
-    pub(super) fn of(&self, columns: &[ArrayRef], rows: usize, key: &SecretKey) -> Result<Identities, QueryError> {
+    pub(super) fn of(
+        &self,
+        columns: &[ArrayRef],
+        rows: usize,
+        key: &SecretKey,
+        hashes: Hashes,
+    ) -> Result<Identities, QueryError> {
         let (hashes, values) = match (self, columns) {
             (Self::Nothing, _) => (vec![key.null(); rows], Values::Nothing),
             (Self::Word(data_type), [column]) => {
                 let column = plain(column, data_type)?;
                 let words = words(&column).ok_or(FAULT)?;
-                let mut hashes: Vec<u64> = words.iter().map(|&word| key.word(word)).collect();
                 let nulls = column.nulls().filter(|nulls| nulls.null_count() > 0).cloned();
+                if hashes == Hashes::ToLookUp && nulls.is_none() && all_small(&words) {
+                    return Ok(Identities { hashes: Vec::new(), values: Values::Words(words, None) });
+                }
+                let mut hashes: Vec<u64> = words.iter().map(|&word| key.word(word)).collect();
                 if let Some(nulls) = &nulls {
                     let of_null = key.null();
                     hashes.iter_mut().zip(nulls).filter(|(_, valid)| !valid).for_each(|(hash, _)| *hash = of_null);
@@ -163,6 +182,16 @@ impl Identity {
 }
 
 impl Identities {
+    pub(super) fn is_null(&self, row: usize) -> bool {
+        match &self.values {
+            Values::Nothing => true,
+            Values::Words(_, nulls) => nulls.as_ref().is_some_and(|nulls| nulls.is_null(row)),
+            Values::Text(texts) => texts.is_null(row),
+            Values::View(texts) => texts.is_null(row),
+            Values::Rows(_) => false,
+        }
+    }
+
     pub(super) fn item(&self, row: usize) -> Item<'_> {
         match &self.values {
             Values::Nothing => Item::Null,
@@ -269,7 +298,8 @@ mod tests {
     }
 
     fn identities(columns: &[ArrayRef]) -> Identities {
-        identity(columns).of(columns, columns.first().map_or(3, |c| c.len()), &key()).expect("identities")
+        let rows = columns.first().map_or(3, |c| c.len());
+        identity(columns).of(columns, rows, &key(), Hashes::ForEachRow).expect("identities")
     }
 
     fn columns_of_all_types() -> Vec<ArrayRef> {
@@ -298,11 +328,12 @@ mod tests {
         sets.push(all);
         for columns in sets {
             let identity = identity(&columns);
-            let found = identity.of(&columns, 5, &key()).expect("identities");
+            let found = identity.of(&columns, 5, &key(), Hashes::ForEachRow).expect("identities");
             let back = identity.columns((0..5).map(|row| found.item(row))).expect("columns");
             for (back, column) in back.iter().zip(&columns) {
                 assert_eq!(back.to_data(), column.to_data());
             }
+            assert!((0..5).all(|row| found.is_null(row) == (found.item(row) == Item::Null)));
         }
         assert_eq!(identities(&[]).item(2), Item::Null);
     }

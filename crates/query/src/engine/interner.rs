@@ -45,6 +45,16 @@ const SMALL: usize = 1 << 14;
 
 const EMPTY: Entry = Entry { tag: 0, number: NONE };
 
+/// Whether all are looked up directly. All are looked at, which is faster than to stop at the first.
+pub(super) fn all_small(words: &[u64]) -> bool {
+    words.iter().fold(0, |all, word| all | word) < SMALL_WORD
+}
+
+/// The hash of a row; any number for a small word, which is looked up without.
+fn hash_of(rows: &Identities, row: usize) -> u64 {
+    rows.hashes.get(row).copied().unwrap_or(0)
+}
+
 impl Interner {
     pub(super) fn of_words(key: SecretKey) -> Self {
         Self::of(key, Stored::Words(Vec::new()))
@@ -106,12 +116,16 @@ impl Interner {
     /// The numbers of all rows of a batch.
     pub(super) fn intern_all(&mut self, rows: &Identities, numbers: &mut Vec<u32>) -> Result<(), QueryError> {
         numbers.clear();
-        self.warm(&rows.hashes);
         if let Values::Words(words, None) = &rows.values {
-            for (&word, &hash) in words.iter().zip(&rows.hashes) {
-                numbers.push(self.intern(hash, Item::Word(word))?);
+            self.find_small(words, numbers);
+            if numbers.contains(&NONE) {
+                self.warm(&rows.hashes);
+                for (row, number) in numbers.iter_mut().enumerate().filter(|(_, number)| **number == NONE) {
+                    *number = self.intern(hash_of(rows, row), Item::Word(words[row]))?;
+                }
             }
         } else {
+            self.warm(&rows.hashes);
             for (row, &hash) in rows.hashes.iter().enumerate() {
                 numbers.push(self.intern(hash, rows.item(row))?);
             }
@@ -122,12 +136,26 @@ impl Interner {
     /// The numbers of all rows of a batch, [`NONE`] for values that have none.
     pub(super) fn find_all(&self, rows: &Identities, numbers: &mut Vec<u32>) {
         numbers.clear();
-        self.warm(&rows.hashes);
         if let Values::Words(words, None) = &rows.values {
-            let both = words.iter().zip(&rows.hashes);
-            numbers.extend(both.map(|(&word, &hash)| self.find(hash, Item::Word(word))));
+            self.find_small(words, numbers);
+            if self.hashed > 0 && numbers.contains(&NONE) {
+                self.warm(&rows.hashes);
+                for (row, number) in numbers.iter_mut().enumerate().filter(|(_, number)| **number == NONE) {
+                    *number = self.find(hash_of(rows, row), Item::Word(words[row]));
+                }
+            }
         } else {
+            self.warm(&rows.hashes);
             numbers.extend(rows.hashes.iter().enumerate().map(|(row, &hash)| self.find(hash, rows.item(row))));
+        }
+    }
+
+    /// The numbers of small words, [`NONE`] for new and for large ones.
+    fn find_small(&self, words: &[u64], numbers: &mut Vec<u32>) {
+        if self.direct.is_empty() {
+            numbers.resize(words.len(), NONE);
+        } else {
+            numbers.extend(words.iter().map(|&word| self.direct.get(word as usize).copied().unwrap_or(NONE)));
         }
     }
 

@@ -4,7 +4,7 @@ use super::interner::{Interner, NONE};
 use crate::QueryError;
 use std::collections::HashMap;
 
-/// The kept groups of all units, each a heap whose root is the group that would be given up next.
+/// The kept groups of all units. Where there are more than [`FEW`], they are a heap whose root is the group that would be given up next.
 ///
 /// # Exactness
 /// A group is given up only when `max_groups` others of the same unit come before it, and they stay. So a group that is among the `max_groups` lowest of all of
@@ -17,7 +17,7 @@ use std::collections::HashMap;
 #[derive(Debug)]
 pub(super) struct KeptGroups {
     max_groups: usize,
-    /// By unit: the priority of the root if there are `max_groups`, else the greatest there is. What comes after it is not kept; looking here rejects
+    /// By unit: the priority of the last if there are `max_groups`, else the greatest there is. What comes after it is not kept; looking here rejects
     /// most rows of a unit with many groups.
     pub(super) thresholds: Vec<u64>,
     /// By unit, where `max_groups` is above [`FEW`].
@@ -155,6 +155,9 @@ impl KeptGroups {
         priority: u64,
         groups: &Interner,
     ) -> Result<Placed, QueryError> {
+        if self.max_groups <= FEW {
+            return self.place_among_few(unit, group, priority, groups);
+        }
         let kept = self.of(unit as usize);
         let known = if kept.len() <= SEARCHED {
             kept.iter().fold(None, |known, entry| if entry.group == group { Some(entry.place) } else { known })
@@ -168,17 +171,42 @@ impl KeptGroups {
         }
     }
 
-    fn push(&mut self, unit: u32, group: u32, priority: u64, groups: &Interner) -> Result<Placed, QueryError> {
-        let (mut start, len) = self.heap(unit as usize);
-        let place = if self.max_groups <= FEW { start + len } else { self.places };
-        let place = u32::try_from(place).map_err(|_| QueryError::Capacity {
-            of: "groups of all units together",
-            limit: "at most 4294967296 can be kept; a smaller max_groups keeps fewer",
-        })?;
-        if self.max_groups > FEW {
-            start = self.make_room(unit as usize);
-            self.places += 1;
+    /// Few groups need no heap: all are looked at, without branches that depend on what is there, and a group stays where it was put.
+    #[inline]
+    fn place_among_few(
+        &mut self,
+        unit: u32,
+        group: u32,
+        priority: u64,
+        groups: &Interner,
+    ) -> Result<Placed, QueryError> {
+        let start = unit as usize * self.max_groups;
+        let room = &mut self.entries[start..start + self.max_groups];
+        let (mut known, mut vacant) = (usize::MAX, usize::MAX);
+        for (at, entry) in room.iter().enumerate().rev() {
+            known = if entry.group == group { at } else { known };
+            vacant = if entry.group == NONE { at } else { vacant };
         }
+        if known != usize::MAX {
+            return Ok(Placed::Known(start + known));
+        }
+        let at = if vacant != usize::MAX { vacant } else { last(room, self.thresholds[unit as usize], groups) };
+        let entry = Entry { priority, group, place: place_number(start + at)? };
+        if vacant == usize::MAX && !precedes(&entry, &room[at], groups) {
+            return Ok(Placed::Nowhere);
+        }
+        room[at] = entry;
+        if vacant == usize::MAX || at + 1 == self.max_groups {
+            self.thresholds[unit as usize] = room.iter().fold(0, |most, entry| most.max(entry.priority));
+        }
+        Ok(Placed::New(start + at))
+    }
+
+    fn push(&mut self, unit: u32, group: u32, priority: u64, groups: &Interner) -> Result<Placed, QueryError> {
+        let place = place_number(self.places)?;
+        let len = self.heaps[unit as usize].len as usize;
+        let start = self.make_room(unit as usize);
+        self.places += 1;
         self.entries[start + len] = Entry { priority, group, place };
         let entries = &mut self.entries[start..=start + len];
         if len == SEARCHED {
@@ -208,8 +236,8 @@ impl KeptGroups {
     }
 
     fn replace(&mut self, unit: u32, group: u32, priority: u64, groups: &Interner) -> Placed {
-        let (start, len) = self.heap(unit as usize);
-        let entries = &mut self.entries[start..start + len];
+        let Heap { start, len, .. } = self.heaps[unit as usize];
+        let entries = &mut self.entries[start..start + len as usize];
         let last = entries[0];
         let entry = Entry { priority, group, place: last.place };
         if !precedes(&entry, &last, groups) {
@@ -224,6 +252,29 @@ impl KeptGroups {
         }
         Placed::New(last.place as usize)
     }
+}
+
+fn place_number(place: usize) -> Result<u32, QueryError> {
+    u32::try_from(place).map_err(|_| QueryError::Capacity {
+        of: "groups of all units together",
+        limit: "at most 4294967296 can be kept; a smaller max_groups keeps fewer",
+    })
+}
+
+/// Which entry comes last in the order of the query, if the greatest priority is this.
+#[inline]
+fn last(entries: &[Entry], greatest: u64, groups: &Interner) -> usize {
+    let (mut last, mut times) = (0, 0);
+    for (at, entry) in entries.iter().enumerate() {
+        last = if entry.priority == greatest { at } else { last };
+        times += usize::from(entry.priority == greatest);
+    }
+    if times > 1 { last_of_equal(entries, groups) } else { last }
+}
+
+#[cold]
+fn last_of_equal(entries: &[Entry], groups: &Interner) -> usize {
+    (1..entries.len()).fold(0, |last, at| if precedes(&entries[last], &entries[at], groups) { at } else { last })
 }
 
 /// The order of the query: by priority, and by the key itself where two are equal. Group numbers depend on the order of rows and have no part in it.

@@ -61,8 +61,19 @@ pub(super) enum Output {
     Count { count: usize, max_rows: u32 },
     Units,
     UnitsWith { count: usize },
-    Sum { sum: usize, count: usize, contribution: Contribution },
+    Sum { sum: usize, bound: Bound },
     Values { sample: usize },
+}
+
+/// How much one unit may add to a sum.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) enum Bound {
+    /// A row is a unit, and its value within limits already.
+    EachRow,
+    /// The weight of so many of its values, which are counted.
+    Rows { count: usize, max_rows: u32 },
+    /// So much altogether.
+    Total { lower: i64, upper: i64 },
 }
 
 impl Tracks {
@@ -94,16 +105,21 @@ impl Tracks {
             (Statistic::Units, None) => Output::Units,
             (Statistic::Units, Some(column)) => Output::UnitsWith { count: self.count(column, schema)? },
             (&Statistic::Sum { grid, contribution }, Some(column)) => {
-                let count = self.count(column, schema)?;
+                exists(column, schema)?;
                 let steps = Steps::new(grid, schema.field(column).name(), schema.field(column).data_type())?;
-                let row_limits = match contribution {
+                let (bound, row_limits) = match contribution {
                     Contribution::Rows(max_rows) => {
                         positive("max_rows", max_rows)?;
-                        None
+                        let bound = match each_row {
+                            true => Bound::EachRow,
+                            false => Bound::Rows { count: self.count(column, schema)?, max_rows },
+                        };
+                        (bound, None)
                     }
-                    Contribution::Total { lower, upper } if lower <= 0 && upper >= 0 => {
-                        each_row.then_some((lower, upper))
-                    }
+                    Contribution::Total { lower, upper } if lower <= 0 && upper >= 0 => match each_row {
+                        true => (Bound::EachRow, Some((lower, upper))),
+                        false => (Bound::Total { lower, upper }, None),
+                    },
                     Contribution::Total { lower, upper } => {
                         return Err(QueryError::Parameter {
                             parameter: "the range of a unit's total",
@@ -113,7 +129,7 @@ impl Tracks {
                     }
                 };
                 let sum = position(&mut self.sums, SumTrack { column, steps, row_limits });
-                Output::Sum { sum, count, contribution }
+                Output::Sum { sum, bound }
             }
             (&Statistic::Quantiles { grid, max_rows, .. }, Some(column)) => {
                 positive("max_rows", max_rows)?;

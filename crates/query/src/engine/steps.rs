@@ -1,6 +1,7 @@
 //! From values to steps of a public grid, a row at a time.
 
 use crate::QueryError;
+use crate::nan::has_nan;
 use datafusion::arrow::array::{Array, ArrayRef, AsArray};
 use datafusion::arrow::datatypes::{DataType, Float64Type, Int64Type};
 use reticent_release::Grid;
@@ -88,27 +89,23 @@ impl Steps {
         Ok(Self { grid, per_step: 1.0 / grid.step, rule })
     }
 
-    /// Fills `steps` with one number per row (0 for those without) and `present` with 1 for rows that have a value.
-    pub(super) fn fill(&self, column: &ArrayRef, steps: &mut Vec<i64>, present: &mut Vec<u8>) {
+    /// Fills `steps` with one number per row, 0 for those without.
+    pub(super) fn fill(&self, column: &ArrayRef, steps: &mut Vec<i64>) {
         steps.clear();
-        present.clear();
         match self.rule {
             Rule::Whole { centre, exponent: 0 } => {
                 let (lower, upper) = (self.grid.lower, self.grid.upper);
                 // The saturated difference has the sign of the exact one and lies beyond the ends with it, or at them.
                 let step = |value: i64| value.saturating_sub(centre).clamp(lower, upper);
                 steps.extend(column.as_primitive::<Int64Type>().values().iter().map(|&value| step(value)));
-                present.resize(steps.len(), 1);
             }
             Rule::Whole { centre, exponent } => {
                 let values = column.as_primitive::<Int64Type>().values();
                 steps.extend(values.iter().map(|&value| self.whole(i128::from(value) - i128::from(centre), exponent)));
-                present.resize(steps.len(), 1);
             }
             Rule::WholeAsFloat => {
                 let values = column.as_primitive::<Int64Type>().values();
                 steps.extend(values.iter().map(|&value| self.float(value as f64)));
-                present.resize(steps.len(), 1);
             }
             Rule::NarrowFloat => {
                 // Without a conversion that saturates, for which processors have no vector instruction. The ends are whole: it is the same to clamp before the
@@ -119,17 +116,18 @@ impl Steps {
                     let exact = ((value - self.grid.centre) * self.per_step).max(lower).min(upper);
                     (exact + SHIFT).to_bits() as i64 - SHIFT.to_bits() as i64
                 }));
-                present.extend(values.iter().map(|value| u8::from(!value.is_nan())));
             }
             Rule::Float => {
                 let values = column.as_primitive::<Float64Type>().values();
                 steps.extend(values.iter().map(|&value| self.float(value)));
-                present.extend(values.iter().map(|value| u8::from(!value.is_nan())));
             }
         }
-        mask_nulls(column, present);
-        if present.contains(&0) {
-            steps.iter_mut().zip(&*present).for_each(|(step, &present)| *step *= i64::from(present));
+        if let Some(floats) = column.as_primitive_opt::<Float64Type>().filter(|floats| has_nan(floats.values())) {
+            let with_nan = steps.iter_mut().zip(floats.values()).filter(|(_, value)| value.is_nan());
+            with_nan.for_each(|(step, _)| *step = 0);
+        }
+        if let Some(nulls) = column.logical_nulls().filter(|nulls| nulls.null_count() > 0) {
+            steps.iter_mut().zip(nulls.iter()).for_each(|(step, valid)| *step *= i64::from(valid));
         }
     }
 
@@ -165,16 +163,12 @@ impl Steps {
 pub(super) fn fill_present(column: &ArrayRef, present: &mut Vec<u8>) {
     present.clear();
     match column.data_type() {
-        DataType::Float64 => {
+        DataType::Float64 if has_nan(column.as_primitive::<Float64Type>().values()) => {
             let values = column.as_primitive::<Float64Type>().values();
             present.extend(values.iter().map(|value| u8::from(!value.is_nan())));
         }
         _ => present.resize(column.len(), 1),
     }
-    mask_nulls(column, present);
-}
-
-fn mask_nulls(column: &ArrayRef, present: &mut [u8]) {
     if let Some(nulls) = column.logical_nulls().filter(|nulls| nulls.null_count() > 0) {
         present.iter_mut().zip(nulls.iter()).for_each(|(present, valid)| *present &= u8::from(valid));
     }
@@ -200,7 +194,8 @@ mod tests {
     fn on(grid: Grid, column: ArrayRef) -> (Vec<i64>, Vec<u8>) {
         let rule = Steps::new(grid, "x", column.data_type()).expect("a valid grid");
         let (mut steps, mut present) = (vec![9], vec![9]);
-        rule.fill(&column, &mut steps, &mut present);
+        rule.fill(&column, &mut steps);
+        fill_present(&column, &mut present);
         (steps, present)
     }
 

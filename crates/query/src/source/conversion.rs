@@ -17,6 +17,7 @@ use datafusion::arrow::error::ArrowError;
 use reticent_policy::{ColumnType, LONGEST_TEXT};
 
 use super::{engine_type, field};
+use crate::nan::has_nan;
 
 /// Whether values of a type in a file are read as the declared type.
 pub(super) fn accepts(found: &DataType, declared: ColumnType) -> bool {
@@ -128,7 +129,7 @@ where
 /// NaN is NULL. Most arrays have none, and stay as they are.
 fn without_nan(array: ArrayRef) -> ArrayRef {
     let numbers = array.as_primitive::<Float64Type>();
-    if numbers.values().iter().any(|number| number.is_nan()) {
+    if has_nan(numbers.values()) {
         Arc::new(numbers.unary_opt::<_, Float64Type>(|number| (!number.is_nan()).then_some(number)))
     } else {
         array
