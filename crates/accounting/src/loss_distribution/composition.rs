@@ -74,6 +74,8 @@ impl<'a> Composition<'a> {
         }
         let simple = singly.bracket(self.question);
         let mut best = best.map_or(Ok(simple), |best| both(best, simple))?;
+        // Its own, because what is left of the other may be nothing.
+        let mut effort = Effort::for_precision(self.precision).for_kinds(self.terms.len());
         for _ in 0..PLANS {
             let before = self.apart(best);
             if before <= 1.0 {
