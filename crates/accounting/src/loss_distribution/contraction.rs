@@ -30,7 +30,9 @@ pub(super) fn contracted(sampled: &Sampled) -> Masses {
     }
     let mut found = vec![plain];
     found.extend(lowered.into_iter().flatten());
-    if given_up > FEW {
+    // An outcome well between two grid points loses a share of the step, unless the grid is moved to it.
+    let is_between = sampled.greatest_atom().is_some_and(|atom| (1e-3..0.999).contains(&(atom / step).fract()));
+    if given_up > FEW || is_between {
         found.extend(highest_cell(&tests, step).map(|top| on(top - (top / step).floor() * step).0));
         found.extend(on_lowest_cell(&tests, sampled));
     }
