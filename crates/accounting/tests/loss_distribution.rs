@@ -363,6 +363,23 @@ fn ranges() {
     assert_widths(cases);
 }
 
+/// Points that a sweep of the whole range (the example `widths`) found to be wide once, with what their brackets end at now.
+#[test]
+fn points_of_the_sweep() {
+    let response = |epsilon: f64, categories: u64| Event::RandomizedResponse { epsilon, categories };
+    let ten_kinds = [0.02, 0.03, 0.04, 0.05].map(laplace).into_iter();
+    let ten_kinds = ten_kinds.chain([0.02, 0.0125].map(gaussian)).chain([response(0.02, 2), response(0.04, 2)]);
+    let ten_kinds = ten_kinds.chain([sampled(0.001, gaussian(1.0)), sampled(0.002, gaussian(1.25))]);
+    assert_widths(vec![
+        ("k-ary responses", vec![repeated(707_089, response(0.001_430_283_476_645_567_5, 14))], 5.6e-9),
+        ("k-ary responses, small delta", vec![repeated(16_945, response(0.015_756_339_682_595_32, 21))], 2.3e-22),
+        ("ten kinds", ten_kinds.map(|event| repeated(1000, event)).collect(), 1e-6),
+        ("rate 1e-4", vec![repeated(4311, sampled(1.42e-4, gaussian(2.085)))], 1.6e-23),
+        ("few strong ones", vec![repeated(52, sampled(2.27e-4, gaussian(4.235)))], 2.3e-22),
+        ("many weak ones", vec![repeated(352_587, sampled(2.69e-4, gaussian(0.842)))], 1e-19),
+    ]);
+}
+
 fn assert_widths(cases: Vec<(&str, Vec<Event>, f64)>) {
     for (name, events, delta) in cases {
         let bracket = epsilon_of(1e-4, &events, delta);

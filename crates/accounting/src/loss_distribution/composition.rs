@@ -17,6 +17,8 @@ use std::sync::Arc;
 /// How often the step is made smaller, and how often all is planned anew around a better guess.
 const ATTEMPTS: u32 = 6;
 const PLANS: u32 = 4;
+/// By how much the first look is coarser than what the plan asks for, which often is more than enough.
+const COARSER: f64 = 3.0;
 /// The share of the tilted losses below which a transform's error hides it.
 const HOPELESS: f64 = 1e-8;
 
@@ -33,17 +35,20 @@ impl<'a> Composition<'a> {
         Composition { terms, question, precision }
     }
 
-    /// A bracket, as narrow as asked for if the effort allows.
+    /// A bracket, as narrow as asked for if the effort allows. Where the exact figure is at most `enough`, the bracket may be any that ends there.
     ///
     /// # Errors
     /// If two bounds contradict each other, which would be a defect.
-    pub(super) fn answer(&self, transforms: &mut RealFftPlanner<f64>) -> Result<Bounds, AccountingError> {
+    pub(super) fn answer(&self, enough: f64, transforms: &mut RealFftPlanner<f64>) -> Result<Bounds, AccountingError> {
         let singly = Singly::new(self.terms);
         if let Some(answer) = singly.settled(self.question) {
             return Ok(answer);
         }
         let mut effort = Effort::for_precision(self.precision).for_kinds(self.terms.len());
         let (mut planner, mut guess) = Planner::new(self.terms, &singly, self.question, self.precision);
+        if enough > 0.0 && self.is_at_most(enough, planner.plan(guess, &effort), &mut effort, transforms) {
+            return Ok(Bounds::new(0.0, enough));
+        }
         let mut best: Option<Bounds> = None;
         for _ in 0..PLANS {
             let plan = planner.plan(guess, &effort);
@@ -69,6 +74,8 @@ impl<'a> Composition<'a> {
         }
         let simple = singly.bracket(self.question);
         let mut best = best.map_or(Ok(simple), |best| both(best, simple))?;
+        // Its own, because what is left of the other may be nothing.
+        let mut effort = Effort::for_precision(self.precision).for_kinds(self.terms.len());
         for _ in 0..PLANS {
             let before = self.apart(best);
             if before <= 1.0 {
@@ -116,6 +123,31 @@ impl<'a> Composition<'a> {
         Some(bracket(lower.unwrap_or(0.0).max(0.0), upper.unwrap_or(known.upper())))
     }
 
+    /// Whether a look at the upper side with wide steps proves that the exact figure is no more than this.
+    fn is_at_most(
+        &self,
+        enough: f64,
+        mut plan: Plan,
+        effort: &mut Effort,
+        transforms: &mut RealFftPlanner<f64>,
+    ) -> bool {
+        plan.step *= COARSER;
+        let Some(frame) = plan.frame(&self.atoms(), effort) else { return false };
+        if !effort.spend((self.terms.len() as f64 + 1.0) * frame.size as f64) {
+            return false;
+        }
+        let mut upper = Vec::new();
+        for term in self.terms {
+            let Some(sampled) = Sampled::new(&*term.dominating, frame.step, plan.cuts, effort) else { return false };
+            upper.push((sampled.dominating(), term.times));
+        }
+        let Ok(curve) = Curve::new(&upper, frame, Side::Upper, transforms) else { return false };
+        match self.question {
+            Question::Epsilon { at_delta } => curve.delta_at(enough) <= at_delta,
+            Question::Delta { at_epsilon } => curve.delta_at(at_epsilon) <= enough,
+        }
+    }
+
     /// Composes with finer and finer steps.
     fn refine(
         &self,
@@ -125,6 +157,7 @@ impl<'a> Composition<'a> {
         transforms: &mut RealFftPlanner<f64>,
     ) -> Result<(), AccountingError> {
         let mut before = f64::INFINITY;
+        plan.step *= COARSER;
         for attempt in 0..ATTEMPTS {
             let Some((lower, upper)) = self.attempt(plan, effort, transforms) else { break };
             let answer = bracket(lower, upper)?;
@@ -133,8 +166,10 @@ impl<'a> Composition<'a> {
             let apart = self.apart(known);
             // The width goes with the square of the step. Where it does not, a finer step is of no use.
             // Half at least, so that the frame grows to the next power of two.
-            let finer = plan.step * (0.8 / apart.sqrt()).clamp(1.0 / 32.0, 0.49);
-            let is_stuck = attempt > 0 && apart > 0.7 * before;
+            // After the first look no finer than planned, because what outcomes between grid points lose need not go with the square.
+            let finest = if attempt == 0 { 1.0 / COARSER } else { 1.0 / 32.0 };
+            let finer = plan.step * (0.8 / apart.sqrt()).clamp(finest, 0.49);
+            let is_stuck = attempt > 1 && apart > 0.7 * before;
             if apart <= 1.0 || is_stuck || plan.points(finer) > effort.most_points() {
                 break;
             }
@@ -152,6 +187,17 @@ impl<'a> Composition<'a> {
         (answer.upper() - answer.lower()) / answer.upper() / self.precision
     }
 
+    /// The losses that single outcomes have, each with the number of releases.
+    fn atoms(&self) -> Vec<(f64, f64)> {
+        let atoms = |term: &Term| {
+            let weight = term.times as f64;
+            term.attained.atoms().into_iter().map(move |atom| (atom, weight))
+        };
+        let mut atoms: Vec<(f64, f64)> = self.terms.iter().flat_map(atoms).collect();
+        atoms.retain(|(atom, _)| atom.is_normal() && *atom > 0.0);
+        atoms
+    }
+
     fn guess(&self, known: Bounds, before: Guess) -> Guess {
         match self.question {
             Question::Epsilon { .. } if known.upper().is_finite() => Guess { epsilon: known.upper(), ..before },
@@ -162,13 +208,7 @@ impl<'a> Composition<'a> {
 
     /// Both bounds with one step, if the effort allows and something is found.
     fn attempt(&self, plan: Plan, effort: &mut Effort, transforms: &mut RealFftPlanner<f64>) -> Option<(f64, f64)> {
-        let atoms = |term: &Term| {
-            let weight = term.times as f64;
-            term.attained.atoms().into_iter().map(move |atom| (atom, weight))
-        };
-        let mut atoms: Vec<(f64, f64)> = self.terms.iter().flat_map(atoms).collect();
-        atoms.retain(|(atom, _)| atom.is_normal() && *atom > 0.0);
-        let frame = plan.frame(&atoms, effort)?;
+        let frame = plan.frame(&self.atoms(), effort)?;
         // Two sides, each a transform a term and one back.
         if !effort.spend(2.0 * (self.terms.len() as f64 + 1.0) * frame.size as f64) {
             return None;

@@ -15,28 +15,36 @@ use reticent_numerics::rounding::{exp_down, mul_down, sub_down};
 ///
 /// # Where the grid lies
 /// Next to all outcomes may have a loss much smaller than the step, as on a sample of low rate; their common loss is not zero but balances that of the others, and on a grid that misses it they would have to be merged with
-/// everything else. So the grid may be moved by an offset `c`, to hold the common loss of the outcomes of the lowest cell or of the highest one. Of all grids that with the largest moment `E e^(s L)` is taken, at the tilt `s` under which losses will be added.
+/// everything else. So the grid may be moved by an offset `c`, to hold the common loss of the outcomes of the lowest cell or of the highest one. And where single outcomes lie on grid points, their losses are known to
+/// some ulps only, and an outcome just below its grid point would lose a whole step; so such a grid is also tried a little lower. Of all grids that with the largest moment `E e^(s L)` is taken, at the tilt `s` under which losses will be added.
 ///
 /// Each corner is checked anew after rounding; a side is shortened until its end is proved to lie below.
 pub(super) fn contracted(sampled: &Sampled) -> Masses {
     let tests = sampled.tests();
-    let (plain, given_up) = Walk::along(&tests, sampled, 0.0, i64::MIN).finish(&tests, sampled.step());
-    if given_up <= FEW {
+    let step = sampled.step();
+    let on = |offset: f64| Walk::along(&tests, sampled, offset, i64::MIN).finish(&tests, step);
+    let (plain, given_up) = on(0.0);
+    let lowered = sampled.greatest_atom().map(|atom| LOWERED.map(|by| on(-by * atom.max(1.0)).0));
+    if given_up <= FEW && lowered.is_none() {
         return plain;
     }
-    let step = sampled.step();
     let mut found = vec![plain];
-    if let Some(top) = highest_cell(&tests, step) {
-        let offset = top - (top / step).floor() * step;
-        found.push(Walk::along(&tests, sampled, offset, i64::MIN).finish(&tests, step).0);
+    found.extend(lowered.into_iter().flatten());
+    // An outcome well between two grid points loses a share of the step, unless the grid is moved to it.
+    let is_between = sampled.greatest_atom().is_some_and(|atom| (1e-3..0.999).contains(&(atom / step).fract()));
+    if given_up > FEW || is_between {
+        found.extend(highest_cell(&tests, step).map(|top| on(top - (top / step).floor() * step).0));
+        found.extend(on_lowest_cell(&tests, sampled));
     }
-    found.extend(on_lowest_cell(&tests, sampled));
     let moment = |masses: &Masses| masses.log_moment(step, sampled.tilt());
     found.into_iter().max_by(|a, b| moment(a).total_cmp(&moment(b))).unwrap_or_else(nothing)
 }
 
 /// How many sides may be given up without looking for another grid.
 const FEW: usize = 3;
+
+/// By how much a grid that holds single outcomes is lowered: some ulps of their probabilities, or what the step was shortened by to lie below the greatest of them.
+const LOWERED: [f64; 2] = [2e-15, 6e-14];
 
 /// How much of `P` may be left at the end of a walk.
 const NEGLIGIBLE: f64 = 1e-13;

@@ -130,17 +130,21 @@ impl Curve {
         let failed = |what: &str| AccountingError::NotProved(what.to_string());
         let offset = offset(terms);
         let frame = Frame { first: frame.first - moved(terms, frame.step), ..frame };
-        let mut spectrum = Spectrum::new(frame.size, planner);
         let mut log_scale = Bounds::ZERO;
         let mut tails = LogTails::default();
+        let mut all = Vec::with_capacity(terms.len());
         for (masses, times) in terms {
             let log_mass = masses.log_moment_by_index(frame.step, frame.tilt);
             let tilted = tilted(masses, frame, log_mass, side);
             log_scale = log_scale + Bounds::exact(log_mass) * Bounds::exact(*times as f64);
             tails.add(&tilted, *times as f64, frame);
-            if !spectrum.add(&tilted, *times) {
-                return Err(failed("a Fourier transform was refused"));
-            }
+            all.push((tilted, *times));
+        }
+        // The longest first: by the time short ones are added, few frequencies are left.
+        all.sort_by_key(|(tilted, _)| std::cmp::Reverse(tilted.masses.len()));
+        let mut spectrum = Spectrum::new(frame.size, planner);
+        if !all.iter().all(|(tilted, times)| spectrum.add(tilted, *times)) {
+            return Err(failed("a Fourier transform was refused"));
         }
         let (masses, error) =
             spectrum.masses().ok_or_else(|| failed("the error of a Fourier transform is not bounded"))?;

@@ -48,6 +48,7 @@ pub(super) struct Sampled {
     points: Vec<Point>,
     infinite: Bounds,
     tilt: f64,
+    greatest_atom: Option<f64>,
 }
 
 /// What may be neglected at the ends of a pair.
@@ -87,8 +88,14 @@ impl Sampled {
         if last - first > MOST_POINTS || !effort.spend((last - first) as f64) {
             return None;
         }
-        let mut sampled =
-            Sampled { step, halves: Vec::new(), points: Vec::new(), infinite: pair.infinite(), tilt: cuts.tilt };
+        let mut sampled = Sampled {
+            step,
+            halves: Vec::new(),
+            points: Vec::new(),
+            infinite: pair.infinite(),
+            tilt: cuts.tilt,
+            greatest_atom: pair.atoms().into_iter().max_by(f64::total_cmp),
+        };
         let mut index = first;
         loop {
             let x = loss(2 * index);
@@ -174,6 +181,11 @@ impl Sampled {
     /// The tilt under which losses will be added.
     pub(super) fn tilt(&self) -> f64 {
         self.tilt
+    }
+
+    /// The greatest loss that a single outcome is known to have.
+    pub(super) fn greatest_atom(&self) -> Option<f64> {
+        self.greatest_atom
     }
 
     /// The first grid point.

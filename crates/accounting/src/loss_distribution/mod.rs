@@ -75,7 +75,7 @@ impl LossDistribution {
         // It keeps the tables of each size.
         let mut planner = RealFftPlanner::new();
         for terms in pairs_of(charges)?.0 {
-            let bounds = Composition::new(&terms, question, self.precision).answer(&mut planner)?;
+            let bounds = Composition::new(&terms, question, self.precision).answer(answer.upper(), &mut planner)?;
             answer = Bounds::new(answer.lower().max(bounds.lower()), answer.upper().max(bounds.upper()));
         }
         Ok(answer)

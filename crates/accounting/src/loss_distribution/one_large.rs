@@ -34,7 +34,7 @@ pub(super) struct OneLarge<'a> {
 }
 
 /// At most this many kinds of release may have large losses.
-const MOST_KINDS: usize = 4;
+const MOST_KINDS: usize = 16;
 
 /// The most tilts that curves are made for.
 const MOST_TILTS: usize = 7;
@@ -261,7 +261,8 @@ impl<'a> OneLarge<'a> {
                 continue;
             }
             let size = size.next_power_of_two();
-            if !effort.spend((bodies.len() as f64 + 1.0) * size as f64) {
+            // Of many kinds most are transformed at a few frequencies only.
+            if !effort.spend((bodies.len().min(3) as f64 + 1.0) * size as f64) {
                 break;
             }
             let frame = Frame { step: self.step, first, size, tilt, below, above };

@@ -6,11 +6,11 @@ use super::effort::Effort;
 use super::grid::Cuts;
 use super::pairs::Term;
 use super::singly::Singly;
-use super::sketch::Sketches;
+use super::sketch::{Look, Sketches};
 use reticent_numerics::rounding::div_down;
 
-/// How often the losses are looked at anew before the tilt is settled.
-const REFINEMENTS: u32 = 3;
+/// How the losses are looked at anew before the tilt is settled.
+const LOOKS: [Look; 3] = [Look::Passing, Look::Passing, Look::Close];
 
 /// A guess at both numbers, of which one was given.
 #[derive(Clone, Copy, Debug)]
@@ -54,9 +54,9 @@ impl<'a> Planner<'a> {
             Question::Epsilon { at_delta } => sketches.tilt_for_tail((at_delta - singly.infinite.upper()).ln()),
         };
         // A coarse picture exaggerates the tails; looking again where the tilt leads finds a better one.
-        let mut sketches = Sketches::new(pairs(), negligible, 0.0);
-        for _ in 0..REFINEMENTS {
-            sketches = Sketches::new(pairs(), negligible, tilt_of(&sketches));
+        let mut sketches = Sketches::new(pairs(), negligible, 0.0, Look::Passing);
+        for look in LOOKS {
+            sketches = Sketches::new(pairs(), negligible, tilt_of(&sketches), look);
         }
         let tilt = tilt_of(&sketches);
         let planner = Planner { terms, question, precision, sketches, negligible };
@@ -81,7 +81,7 @@ impl<'a> Planner<'a> {
     pub(super) fn plan(&mut self, guess: Guess, effort: &Effort) -> Plan {
         let mut tilt = self.sketches.tilt_for_loss(guess.epsilon);
         let pairs = self.terms.iter().map(|term| (&*term.dominating, term.times));
-        self.sketches = Sketches::new(pairs, self.negligible, tilt);
+        self.sketches = Sketches::new(pairs, self.negligible, tilt, Look::Close);
         tilt = self.sketches.tilt_for_loss(guess.epsilon);
         let at = self.sketches.cumulants(tilt);
         let deviation = at.variance.sqrt().max(1e-300);

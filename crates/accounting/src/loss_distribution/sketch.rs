@@ -7,9 +7,18 @@ use super::pair::Pair;
 const CELLS: usize = 40_000;
 const CELLS_OF_ONE: (usize, usize) = (60, 500);
 
+/// How closely a pair is looked at.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Look {
+    /// With a quarter of the cells.
+    Passing,
+    Close,
+}
+
 /// The loss of one release, as a few atoms, and how often it is made.
 #[derive(Debug)]
 struct Sketch {
+    /// Each with the logarithm of its mass.
     atoms: Vec<(f64, f64)>,
     times: f64,
 }
@@ -28,9 +37,15 @@ pub(super) struct Sketches(Vec<Sketch>);
 
 impl Sketches {
     /// Looks at each pair where its `delta` is above `negligible`, and closely where the losses are that matter under a tilt.
-    pub(super) fn new<'a>(pairs: impl Iterator<Item = (&'a dyn Pair, u64)>, negligible: f64, tilt: f64) -> Self {
+    pub(super) fn new<'a>(
+        pairs: impl Iterator<Item = (&'a dyn Pair, u64)>,
+        negligible: f64,
+        tilt: f64,
+        look: Look,
+    ) -> Self {
         let pairs: Vec<_> = pairs.collect();
-        let cells = (CELLS / pairs.len().max(1)).clamp(CELLS_OF_ONE.0, CELLS_OF_ONE.1);
+        let most = if look == Look::Close { CELLS_OF_ONE.1 } else { CELLS_OF_ONE.1 / 4 };
+        let cells = (CELLS / pairs.len().max(1)).clamp(CELLS_OF_ONE.0, most);
         let sketch = |(pair, times): (&dyn Pair, u64)| {
             let cells = if pair.effort() > 50.0 { CELLS_OF_ONE.0 } else { cells };
             Sketch { atoms: atoms(pair, negligible, cells, tilt), times: times as f64 }
@@ -42,7 +57,10 @@ impl Sketches {
     pub(super) fn of_masses(terms: &[(Masses, u64)], step: f64) -> Self {
         let sketch = |(masses, times): &(Masses, u64)| {
             let atoms = masses.masses.iter().zip(masses.first..).filter(|(mass, _)| **mass > 0.0);
-            Sketch { atoms: atoms.map(|(&mass, index)| (index as f64 * step, mass)).collect(), times: *times as f64 }
+            Sketch {
+                atoms: atoms.map(|(mass, index)| (index as f64 * step, mass.ln())).collect(),
+                times: *times as f64,
+            }
         };
         Sketches(terms.iter().map(sketch).collect())
     }
@@ -56,10 +74,10 @@ impl Sketches {
     pub(super) fn cumulants(&self, s: f64) -> Cumulants {
         let mut all = Cumulants { value: 0.0, mean: 0.0, variance: 0.0 };
         for Sketch { atoms, times } in &self.0 {
-            let greatest = atoms.iter().map(|&(x, mass)| s * x + mass.ln()).fold(f64::NEG_INFINITY, f64::max);
+            let greatest = atoms.iter().map(|&(x, log_mass)| s * x + log_mass).fold(f64::NEG_INFINITY, f64::max);
             let (mut mass_sum, mut first, mut second) = (0.0, 0.0, 0.0);
-            for &(x, mass) in atoms {
-                let weight = (s * x + mass.ln() - greatest).exp();
+            for &(x, log_mass) in atoms {
+                let weight = (s * x + log_mass - greatest).exp();
                 mass_sum += weight;
                 first += weight * x;
                 second += weight * x * x;
@@ -126,7 +144,7 @@ impl Sketches {
     }
 }
 
-/// The pair as atoms: its `delta` connected by lines in `e^x` between points that are closer where more of it is.
+/// The pair as atoms, each with the logarithm of its mass: its `delta` connected by lines in `e^x` between points that are closer where more of it is.
 fn atoms(pair: &dyn Pair, negligible: f64, cells: usize, tilt: f64) -> Vec<(f64, f64)> {
     let delta = |x: f64| pair.at(x).delta.estimate();
     let beyond = |x: f64| delta(x) <= negligible.max(pair.infinite().upper());
@@ -163,7 +181,7 @@ fn atoms(pair: &dyn Pair, negligible: f64, cells: usize, tilt: f64) -> Vec<(f64,
     }
     let tails = tails(&points);
     let masses = (0..points.len()).map(|i| (points[i].0, tails[i] - tails[i + 1]));
-    masses.filter(|&(_, mass)| mass > 0.0).collect()
+    masses.filter(|&(_, mass)| mass > 0.0).map(|(x, mass)| (x, mass.ln())).collect()
 }
 
 /// The mass at each point and beyond, and zero after the last.
