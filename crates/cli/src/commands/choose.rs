@@ -4,7 +4,7 @@ use crate::Format;
 use crate::choice_plot;
 use crate::failure::Failure;
 use crate::loss_file;
-use crate::numbers::{figure, rounded};
+use crate::numbers::{exact, figure, rounded};
 use crate::options::{count, number};
 use crate::output::Output;
 use crate::progress::Progress;
@@ -264,8 +264,8 @@ fn table(ranking: &Ranking) -> String {
             format!("{name} {shown}")
         };
         let kept = ranking.guarantee(candidate);
-        let promise =
-            if kept.delta > 0.0 { format!("{}, {:e}", kept.epsilon, kept.delta) } else { format!("{}", kept.epsilon) };
+        let epsilon = exact(kept.epsilon);
+        let promise = if kept.delta > 0.0 { format!("{epsilon}, {:e}", kept.delta) } else { epsilon };
         table.row([
             candidate.name.to_string(),
             figure(candidate.error).map_or("not finite".to_string(), rounded),

@@ -73,6 +73,7 @@ fn every_method_runs() {
         ("--method isotonic", None),
         ("--method isotonic --decreasing", None),
         ("--method margins --rows 10,10 --columns 5,5,5,5", None),
+        ("--method margins --rows 12,8 --columns 5,0,1,14 --non-negative", None),
         ("--method integer", Some([4.0, -1.0, 1.0, 7.0, 2.0, -3.0, 0.0, 9.0])),
         ("--method integer --keep-total", None),
     ] {
@@ -83,6 +84,10 @@ fn every_method_runs() {
             assert!(off < 1e-9, "{options}: {values:?}");
         }
     }
+    let options = "--method margins --rows 12,8 --columns 5,0,1,14 --non-negative";
+    let table = numbers(&denoise("gaussian sigma=1", options, input).done());
+    assert!(table.iter().all(|&value| value >= 0.0), "{table:?}");
+    assert!((table[..4].iter().sum::<f64>() - 12.0).abs() < 1e-7 && table[1] + table[5] < 1e-7, "{table:?}");
     let arguments = ["denoise", "--noise", "gaussian sigma=1", "--method", "bayes", "--prior", "gaussian mean=0 sd=1"];
     let values = numbers(&run(&arguments, b"4\n-2\n").done());
     assert!((values[0] - 2.0).abs() < 1e-5 && (values[1] + 1.0).abs() < 1e-5, "{values:?}");
@@ -130,6 +135,7 @@ fn what_is_wrong_is_refused_with_what_would_be_right() {
         ("--method soft-threshold --threshold -1", "threshold"),
         ("--method total --total inf", "total"),
         ("--method margins --rows 1 --columns 2,2", "contradicts"),
+        ("--method margins --rows 1 --columns 2,-1 --non-negative", "negative"),
         ("--method margins --rows 1,1,1 --columns 2,2", "places in an equation"),
         ("--method wavelet", "needs --graph"),
         ("--method multiscale --graph edges.csv", "line or grid"),
@@ -210,6 +216,7 @@ fn extreme_values_never_panic() {
         "total --total 1e150",
         "isotonic",
         "margins --rows 0,1 --columns 1,0,0,0",
+        "margins --rows 0,1 --columns 1,0,0,0 --non-negative",
         "integer --keep-total",
     ];
     let inputs = [
