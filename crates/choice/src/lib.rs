@@ -5,6 +5,7 @@
 
 mod candidates;
 mod clamped_law;
+mod entropy_limit;
 mod error;
 mod error_law;
 mod excess;
@@ -25,12 +26,13 @@ mod staircase_limit;
 
 pub use candidates::{Candidate, Refusal};
 pub use clamped_law::ClampedLaw;
+pub use entropy_limit::least_integer_entropy;
 pub use error::ChoiceError;
 pub use error_law::{Additive, ErrorLaw, Integrated, WorstAnswer};
 pub use excess::Excess;
 pub use integer_law::{Discrete, Rounded};
 pub use integer_limit::{least_integer_exceedance, least_integer_loss, least_integer_quantile};
-pub use limit::{LimitError, ScalarQuery, limit, pure_limit};
+pub use limit::{LimitError, ScalarQuery, limit, pure_limit, quantile_limit};
 pub use loss::{AbsoluteError, Beyond, Loss, SquaredError};
 pub use metric::Metric;
 pub use optimal::{Optimum, optimum};

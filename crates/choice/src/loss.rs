@@ -40,6 +40,11 @@ pub trait Loss: Debug + Send + Sync {
         f64::INFINITY
     }
 
+    /// The distance beyond which the loss is one and up to which it is zero, if it is such a loss: a lattice is then made for it.
+    fn jump(&self) -> Option<f64> {
+        None
+    }
+
     /// The aim of the staircase whose error is known in closed form and is this loss, if there is one.
     fn staircase_aim(&self) -> Option<StaircaseAim> {
         None
@@ -127,6 +132,10 @@ impl Loss for Beyond {
 
     fn greatest_on(&self, _from: f64, to: f64) -> f64 {
         if to > self.distance { 1.0 } else { 0.0 }
+    }
+
+    fn jump(&self) -> Option<f64> {
+        Some(self.distance)
     }
 
     /// The share of the interval that lies beyond the distance.

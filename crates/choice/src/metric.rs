@@ -41,7 +41,7 @@ impl Metric {
                 require(t > 0.0 && t <= 1e100, "usefulness", t, "a number above 0 and at most 1e100")
             }
             Metric::Quantile(q) | Metric::MaximumQuantile(q) => {
-                require((1e-12..=1.0 - 1e-12).contains(&q), "quantile", q, "a probability strictly between 0 and 1")
+                require((1e-12..=1.0 - 1e-12).contains(&q), "quantile", q, "a probability from 1e-12 to 1 - 1e-12")
             }
             _ => Ok(0.0),
         }?;

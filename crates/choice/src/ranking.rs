@@ -12,6 +12,8 @@ pub struct Ranking {
     /// Bounds on the least error that any noise added to one number can have, where it is known. With several releases it is that of one with its share of a pure
     /// budget.
     pub limit: Option<Bounds>,
+    /// Where there is no limit, `none` or `not known` and why.
+    pub no_limit: Option<String>,
     /// The mechanisms that serve the request, the best first. There is at least one.
     pub candidates: Vec<Candidate>,
     /// Those that do not, with the reason.
@@ -60,12 +62,12 @@ fn ranked(
 ) -> Result<Ranking, ChoiceError> {
     let mut serving = Vec::new();
     let mut refusals = Vec::new();
-    let mut limit = None;
+    let mut proved = Err("not known: with a delta it takes the linear programme, which was not asked for".to_string());
     let outcomes = candidates::all(request, &mut reached);
     if with_programme {
         reached("optimal");
-        let (made, proved) = candidates::optimal(request);
-        limit = proved;
+        let (made, limit) = candidates::optimal(request);
+        proved = limit;
         match made {
             Ok(candidate) => serving.push(candidate),
             Err(refusal) => refusals.push(refusal),
@@ -84,11 +86,18 @@ fn ranked(
         return Err(ChoiceError::NothingFits(reasons.collect::<Vec<_>>().join("; ")));
     };
     let limit = match request.budget.delta() {
-        None => candidates::pure_limit(request).map(|limit| limit.least),
+        None => candidates::pure_limit(request).map(|limit| limit.least).ok_or_else(|| {
+            let reason = "not known: there is a proof for one number, and for integers that move by at most 20000";
+            reason.to_string()
+        }),
         // What some noise reaches bounds the least from above; with bounds on the answer it may reach below the limit of noise that does not know them.
-        Some(_) => limit.map(|proved| Bounds::new(proved, best.error.upper().max(proved))),
+        Some(_) => proved.map(|proved| Bounds::new(proved, best.error.upper().max(proved))),
     };
-    Ok(Ranking { limit, candidates: serving, refusals, request: request.clone() })
+    let (limit, no_limit) = match limit {
+        Ok(limit) => (Some(limit), None),
+        Err(reason) => (None, Some(reason)),
+    };
+    Ok(Ranking { limit, no_limit, candidates: serving, refusals, request: request.clone() })
 }
 
 impl Ranking {

@@ -2,35 +2,78 @@
 
 use super::{Candidate, Outcome, Refusal, failed, refuse};
 use crate::clamped_law::ClampedLaw;
+use crate::entropy_limit::least_integer_entropy;
 use crate::error_law::{ErrorLaw, Integrated};
 use crate::integer_law::Discrete;
-use crate::limit::{ScalarQuery, limit};
+use crate::limit::{LimitError, ScalarQuery, limit, quantile_limit};
 use crate::loss::{AbsoluteError, Beyond, Loss, SquaredError};
 use crate::metric::Metric;
-use crate::optimal::optimum;
+use crate::optimal::{Optimum, optimum};
 use crate::request::Request;
 use reticent_mechanisms::{Clamped, Delta, Distance, Epsilon, Mechanism, Tabulated};
 use reticent_noise::Spread;
+use reticent_numerics::Bounds;
 use reticent_numerics::rounding::sqrt_down;
 
 const NAME: &str = "optimal";
 
-/// The noise of the programme, and a proved lower bound of the error of all noise; the bound alone where the noise is too wide for a table.
-pub(crate) fn optimal(request: &Request) -> (Outcome, Option<f64>) {
+/// The noise of the programme, and a proved lower bound of the error of all noise or why there is none; the bound alone where the noise is too wide for a table.
+pub(crate) fn optimal(request: &Request) -> (Outcome, Result<f64, String>) {
     let problem = match Problem::of(request) {
         Ok(problem) => problem,
-        Err(refusal) => return (Err(refusal), None),
+        Err(refusal) => {
+            let limit = match (&request.metric, request.budget.delta()) {
+                (Metric::Entropy, Some(delta)) => entropy_limit(request, delta),
+                _ => Err(not_known(&refusal.reason)),
+            };
+            return (Err(refusal), limit);
+        }
     };
-    let Problem { query, epsilon, delta, loss } = problem;
-    // The root of the least mean square is the least root mean square.
-    let rooted = |least: f64| if request.metric == Metric::RootMeanSquare { sqrt_down(least.max(0.0)) } else { least };
-    match optimum(query, epsilon, delta, &*loss) {
-        Ok(best) => (candidate(request, best.mechanism), Some(rooted(best.limit))),
-        Err(error) => {
-            let alone = limit(query, epsilon, Some(delta), &*loss).ok();
-            (Err(refuse(NAME, error.to_string())), alone.map(rooted))
+    let alone = |loss: &dyn Loss| {
+        limit(problem.query, problem.epsilon, Some(problem.delta), loss).map_err(|error| not_known(&error.to_string()))
+    };
+    match &problem.aim {
+        Aim::Least(loss) => {
+            // The root of the least mean square is the least root mean square.
+            let rooted = |least: f64| match request.metric {
+                Metric::RootMeanSquare => sqrt_down(least.max(0.0)),
+                _ => least,
+            };
+            match problem.noise(&**loss) {
+                Ok(best) => (candidate(request, best.mechanism), Ok(rooted(best.limit))),
+                Err(error) => (Err(refuse(NAME, error.to_string())), alone(&**loss).map(rooted)),
+            }
+        }
+        Aim::Quantile(outside) => {
+            let least = match quantile_limit(problem.query, problem.epsilon, problem.delta, *outside) {
+                Ok(least) => least,
+                Err(error) => return (Err(refuse(NAME, error.to_string())), Err(not_known(&error.to_string()))),
+            };
+            // The noise that exceeds the limit least often has its quantile next to it.
+            let noise = problem.noise(&Beyond { distance: least });
+            let made = noise.map_err(|error| refuse(NAME, error.to_string()));
+            (made.and_then(|best| candidate(request, best.mechanism)), Ok(least))
         }
     }
+}
+
+fn not_known(reason: &str) -> String {
+    format!("not known: {reason}")
+}
+
+/// The least entropy, which no programme knows (`entropy_limit.rs`).
+fn entropy_limit(request: &Request, delta: f64) -> Result<f64, String> {
+    if !request.query.is_integer() {
+        return Err("none: with a delta, noise may have a spike of that probability, as narrow as one likes, and its \
+                    differential entropy is below every number"
+            .into());
+    }
+    if request.query.dimension() > 1 || request.budget.releases() > 1 {
+        return Err(not_known("the bound is for one number and one release"));
+    }
+    let unknown = || not_known("noise of this budget has too many values to go through");
+    let sensitivity = if request.query.l1() <= 1e9 { request.query.l1() as u32 } else { return Err(unknown()) };
+    least_integer_entropy(request.budget.epsilon(), delta, sensitivity).ok_or_else(unknown)
 }
 
 /// What the linear programme is about.
@@ -38,7 +81,15 @@ struct Problem {
     query: ScalarQuery,
     epsilon: Epsilon,
     delta: Delta,
-    loss: Box<dyn Loss>,
+    aim: Aim,
+}
+
+/// What it is to make small.
+enum Aim {
+    /// An expected loss.
+    Least(Box<dyn Loss>),
+    /// The distance that is exceeded with no more than this probability.
+    Quantile(Bounds),
 }
 
 impl Problem {
@@ -52,15 +103,16 @@ impl Problem {
         if request.budget.releases() > 1 {
             return Err(refuse(NAME, "the linear programme is for one release; how many compose best is not known"));
         }
-        let loss: Box<dyn Loss> = match &request.metric {
-            Metric::MeanAbsolute | Metric::Maximum => Box::new(AbsoluteError),
-            Metric::RootMeanSquare => Box::new(SquaredError),
-            Metric::Usefulness(t) => Box::new(Beyond { distance: *t }),
-            Metric::Loss(loss) => Box::new(loss.clone()),
-            Metric::Entropy | Metric::Quantile(_) | Metric::MaximumQuantile(_) => {
+        let aim = match &request.metric {
+            Metric::MeanAbsolute | Metric::Maximum => Aim::Least(Box::new(AbsoluteError)),
+            Metric::RootMeanSquare => Aim::Least(Box::new(SquaredError)),
+            Metric::Usefulness(t) => Aim::Least(Box::new(Beyond { distance: *t })),
+            Metric::Loss(loss) => Aim::Least(Box::new(loss.clone())),
+            Metric::Quantile(q) | Metric::MaximumQuantile(q) => Aim::Quantile(Bounds::ONE - Bounds::exact(*q)),
+            Metric::Entropy => {
                 return Err(refuse(
                     NAME,
-                    format!("{} is no expected loss, which is what the programme makes small", request.metric),
+                    "the entropy is no expected loss and no quantile, which are what the programme makes small",
                 ));
             }
         };
@@ -73,7 +125,11 @@ impl Problem {
         };
         let (epsilon, delta) = (Epsilon::new(request.budget.epsilon()), Delta::new(delta));
         let (epsilon, delta) = (epsilon.map_err(failed(NAME))?, delta.map_err(failed(NAME))?);
-        Ok(Problem { query, epsilon, delta, loss })
+        Ok(Problem { query, epsilon, delta, aim })
+    }
+
+    fn noise(&self, loss: &dyn Loss) -> Result<Optimum, LimitError> {
+        optimum(self.query, self.epsilon, self.delta, loss)
     }
 }
 

@@ -1,6 +1,7 @@
 //! Mechanisms without an exception to their promise.
 
 use super::{Candidate, Outcome, failed, refuse};
+use crate::entropy_limit::least_integer_entropy;
 use crate::error_law::Additive;
 use crate::integer_law::Discrete;
 use crate::integer_limit::{least_integer_exceedance, least_integer_loss, least_integer_quantile, step};
@@ -110,8 +111,8 @@ pub(crate) fn pure_limit(request: &Request) -> Option<StaircaseLimit> {
     })
 }
 
-/// Integer noise spread over its cells is real noise of the same entropy, so that the limit of real noise holds; the steps at half integers that come nearest to it bound
-/// it from above.
+/// Integer noise spread over its cells is real noise of the same entropy, so that the limit of real noise holds, and so does that of integers, which for a sensitivity of 1 is
+/// reached; the steps at half integers that come nearest to it bound it from above.
 fn integer_entropy(epsilon: f64, sensitivity: u32) -> StaircaseLimit {
     let real = least_entropy(epsilon, f64::from(sensitivity));
     let nearest = (real.gamma * f64::from(sensitivity) + 0.5).floor().clamp(1.0, f64::from(sensitivity)) as u32;
@@ -125,6 +126,8 @@ fn integer_entropy(epsilon: f64, sensitivity: u32) -> StaircaseLimit {
     };
     let near = [nearest.saturating_sub(1).max(1), nearest, (nearest + 1).min(sensitivity)];
     let best = near.into_iter().min_by(|&a, &b| entropy(a).upper().total_cmp(&entropy(b).upper())).unwrap_or(nearest);
-    let least = Bounds::new(real.least.lower().max(0.0), entropy(best).upper().max(0.0));
+    let counted = least_integer_entropy(epsilon, 0.0, sensitivity).unwrap_or(0.0);
+    let upper = entropy(best).upper().max(0.0);
+    let least = Bounds::new(real.least.lower().max(counted).clamp(0.0, upper), upper);
     StaircaseLimit { gamma: step(best, sensitivity), least }
 }

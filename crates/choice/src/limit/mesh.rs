@@ -3,13 +3,16 @@
 use crate::limit::LimitError;
 use crate::loss::Loss;
 use reticent_mechanisms::{Distance, MechanismError};
-use reticent_numerics::rounding::mul_up;
+use reticent_numerics::rounding::{div_down, mul_down, mul_up};
 
 /// The most knots of a programme: about a second's work.
 const MOST_KNOTS: f64 = 6000.0;
 
 /// The most steps of a sensitivity.
 const MOST_STEPS: u64 = 256;
+
+/// The steps of the finest mesh of a family, at least.
+const LEAST_FAMILY: usize = 64;
 
 /// The largest loss.
 const LARGEST_EPSILON: f64 = 10.0;
@@ -56,6 +59,38 @@ impl Mesh {
         }
         let spacing = sensitivity.get() / steps as f64;
         Ok(Mesh { steps: steps as usize, spacing, last: knots as usize + 2, integers: false })
+    }
+
+    /// The mesh for real numbers and a budget with others up to twice as fine, none of them coarser: on one or the other of them a given distance is all but in the middle
+    /// between two steps. Steps are rounded down, so that no shift by whole steps is above the sensitivity.
+    ///
+    /// # Errors
+    /// As for [`Mesh::for_reals`].
+    pub(crate) fn family(sensitivity: Distance, epsilon: f64, delta: f64) -> Result<Vec<Mesh>, LimitError> {
+        let coarsest = Mesh::for_reals(sensitivity, epsilon, delta)?;
+        let reach = coarsest.last as f64 / coarsest.steps as f64;
+        let most = (2 * coarsest.steps).clamp(LEAST_FAMILY, MOST_STEPS as usize);
+        let finer = (coarsest.steps + 1..=most).map(|steps| Mesh {
+            steps,
+            spacing: div_down(sensitivity.get(), steps as f64),
+            last: (reach * steps as f64) as usize + 1,
+            integers: false,
+        });
+        Ok([coarsest].into_iter().chain(finer.filter(|mesh| mesh.last as f64 <= MOST_KNOTS)).collect())
+    }
+
+    /// The greatest middle between two steps that is not above `aim`, moved down by a rounding error, so that the step after it lies beyond; `None` below half a step.
+    pub(crate) fn middle_below(&self, aim: f64) -> Option<f64> {
+        let place = |m: f64| mul_down(m + 0.5, self.spacing).next_down();
+        let m = (aim / self.spacing - 0.5).floor();
+        [m, m - 1.0].into_iter().filter(|&m| m >= 0.0).map(place).find(|&t| t > 0.0 && t <= aim)
+    }
+
+    /// The least such place that is not below `t`.
+    pub(crate) fn middle_beyond(&self, t: f64) -> f64 {
+        let place = |m: f64| mul_down(m + 0.5, self.spacing).next_down();
+        let m = (t / self.spacing - 0.5).ceil().max(0.0);
+        if place(m) >= t { place(m) } else { place(m + 1.0) }
     }
 
     /// A mesh twice as fine; `None` for integers, and where there would be too many knots.

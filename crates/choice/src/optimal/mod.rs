@@ -2,7 +2,7 @@
 
 mod repair;
 
-use crate::limit::{LimitError, Mesh, ScalarQuery, Solved, multiplicity, solve};
+use crate::limit::{LimitError, Mesh, ScalarQuery, Solved, limit, multiplicity, solve};
 use crate::loss::Loss;
 use repair::tables;
 use reticent_mechanisms::{Delta, Epsilon, Neighbours, Sensitivity, Tabulated};
@@ -60,7 +60,9 @@ pub fn optimum(query: ScalarQuery, epsilon: Epsilon, delta: Delta, loss: &dyn Lo
             })?
         }
     };
-    let Solved { mesh, noise, bound: limit } = solve(mesh, promised, exception, loss)?;
+    let Solved { mesh, noise, bound } = solve(mesh, promised, exception, loss)?;
+    // Tables have lattices of their own; where a loss jumps another is better for the limit.
+    let limit = if loss.jump().is_some() { bound.max(limit(query, epsilon, Some(delta), loss)?) } else { bound };
     let mut refusal = LimitError::NotSolved("no table could be made of the solution".into());
     for table in tables(&noise, mesh.steps, promised, exception) {
         match certified(query, mesh, table, epsilon, delta) {

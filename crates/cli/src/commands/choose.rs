@@ -4,7 +4,7 @@ use crate::Format;
 use crate::choice_plot;
 use crate::failure::Failure;
 use crate::loss_file;
-use crate::numbers::{figure, rounded};
+use crate::numbers::{exact, figure, rounded};
 use crate::options::{count, number};
 use crate::output::Output;
 use crate::progress::Progress;
@@ -65,11 +65,13 @@ pub struct Choose {
     source: Source,
 }
 
-/// The limit; `null` where it is not known.
+/// The limit; `null` where there is none, with the reason.
 #[derive(Debug, Serialize)]
 struct Limit {
     lower: Option<f64>,
     upper: Option<f64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    reason: Option<String>,
 }
 
 #[derive(Debug, Serialize)]
@@ -246,6 +248,7 @@ fn answer(ranking: &Ranking) -> Answer {
         limit: Limit {
             lower: ranking.limit.map(|limit| limit.lower()),
             upper: ranking.limit.map(|limit| limit.upper()),
+            reason: ranking.no_limit.clone(),
         },
         ranking: ranking.candidates.iter().map(row).collect(),
     }
@@ -261,8 +264,8 @@ fn table(ranking: &Ranking) -> String {
             format!("{name} {shown}")
         };
         let kept = ranking.guarantee(candidate);
-        let promise =
-            if kept.delta > 0.0 { format!("{}, {:e}", kept.epsilon, kept.delta) } else { format!("{}", kept.epsilon) };
+        let epsilon = exact(kept.epsilon);
+        let promise = if kept.delta > 0.0 { format!("{epsilon}, {:e}", kept.delta) } else { epsilon };
         table.row([
             candidate.name.to_string(),
             figure(candidate.error).map_or("not finite".to_string(), rounded),
@@ -274,14 +277,12 @@ fn table(ranking: &Ranking) -> String {
         ]);
     }
     let metric = &ranking.request().metric;
-    let limit =
-        ranking.limit.map_or(format!("Least {metric} of any added noise: not known for this request."), |limit| {
-            format!(
-                "Least {metric} of any added noise: from {} to {}, proved.",
-                rounded(limit.lower()),
-                rounded(limit.upper())
-            )
-        });
+    let limit = match (ranking.limit, &ranking.no_limit) {
+        (Some(limit), _) => format!("from {} to {}, proved.", rounded(limit.lower()), rounded(limit.upper())),
+        (None, Some(reason)) => format!("{reason}."),
+        (None, None) => "not known.".to_string(),
+    };
+    let limit = format!("Least {metric} of any added noise: {limit}");
     let mut text = format!("{}\n{limit}\nBest: {}\n\nWhy the others:\n", table.render(), ranking.explanation());
     for candidate in ranking.candidates.iter().skip(1) {
         text += &format!("  {}: {}.\n", candidate.name, candidate.why);

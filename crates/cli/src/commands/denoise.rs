@@ -12,7 +12,9 @@ use crate::release_file::{self, ReleaseRecord, ReleasedValues};
 use crate::value_plot;
 use clap::ValueEnum;
 use reticent_denoising::bayes::{Deconvolution, SeparableBayes};
-use reticent_denoising::consistency::{Direction, Integers, LinearConstraints, Monotone, NoisyTotal, Total, Within};
+use reticent_denoising::consistency::{
+    Direction, Integers, LinearConstraints, Monotone, NoisyTotal, NonNegativeConstraints, Total, Within,
+};
 use reticent_denoising::graph::{Graph, GraphTrendFilter, GraphWavelets, Order};
 use reticent_denoising::shrinkage::{
     JamesStein, Multiscale, SureThreshold, Target, Threshold, ThresholdKind, Thresholding,
@@ -55,7 +57,7 @@ pub struct Denoise {
 #[derive(clap::Args, Clone, Debug, Default)]
 #[command(next_help_heading = "Public facts and parameters of the methods")]
 struct Facts {
-    /// auto: no true value is negative
+    /// auto, margins: no true value is negative
     #[arg(long, conflicts_with = "within")]
     non_negative: bool,
     /// auto, within: every true value lies in this range
@@ -140,7 +142,7 @@ enum Method {
     NoisyTotal,
     /// The nearest monotone values
     Isotonic,
-    /// The nearest table with the margins --rows and --columns
+    /// The nearest table with the margins --rows and --columns, and with --non-negative without negative values
     Margins,
     /// Rounded to integers
     Integer,
@@ -214,7 +216,7 @@ impl Method {
             Method::Within => &["within"],
             Method::NoisyTotal => &["total", "total-variance"],
             Method::Isotonic => &["decreasing"],
-            Method::Margins => &["rows", "columns"],
+            Method::Margins => &["rows", "columns", "non-negative"],
             Method::Integer => &["keep-total"],
             Method::None | Method::SureThreshold | Method::EmpiricalBayes => &[],
         }
@@ -309,7 +311,8 @@ impl Method {
             }
             Method::Margins => {
                 let (rows, columns) = (need(self, "rows", &facts.rows)?, need(self, "columns", &facts.columns)?);
-                Box::new(LinearConstraints::margins(&rows, &columns)?)
+                let margins = LinearConstraints::margins(&rows, &columns)?;
+                if facts.non_negative { Box::new(NonNegativeConstraints::new(margins)) } else { Box::new(margins) }
             }
             Method::Integer => Box::new(Integers { keep_total: facts.keep_total }),
         })

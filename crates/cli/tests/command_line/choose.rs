@@ -33,10 +33,16 @@ fn with_a_delta_the_programme_wins_and_the_limit_has_two_ends() {
     assert!(rows[0]["ratio_to_limit"].as_f64().unwrap() < 1.01);
     assert!(rows.iter().any(|row| row["mechanism"] == "optimal"));
     assert!(answer["limit"]["lower"].as_f64().unwrap() < answer["limit"]["upper"].as_f64().unwrap());
-    // Without a limit there is no ratio.
+    let quantile =
+        reticent("choose --epsilon 1 --delta 1e-6 --sensitivity 1 --metric quantile:0.9 --format json").json();
+    assert!(quantile["ranking"][0]["ratio_to_limit"].as_f64().unwrap() < 1.01, "{quantile}");
+    let entropy = reticent("choose --epsilon 1 --delta 1e-6 --sensitivity 1 --metric entropy").done();
+    assert!(entropy.contains("Least entropy of any added noise: none: with a delta"), "{entropy}");
+    // Without a limit there is no ratio, and the reason is given.
     let vector = reticent("choose --epsilon 1 --delta 1e-6 --dimension 100 --l1 100 --l2 10 --format json").json();
     assert!(vector["limit"]["lower"].is_null() && vector["ranking"][0]["ratio_to_limit"].is_null());
     assert_eq!(vector["ranking"][0]["mechanism"], "gaussian");
+    assert!(vector["limit"]["reason"].as_str().unwrap().contains("for one number"), "{vector}");
 }
 
 #[test]

@@ -24,7 +24,7 @@ fn visits(name: &str) -> Folder {
     folder.write("visits.csv", rows.as_bytes());
     folder.write(
         "policy.toml",
-        b"[budget]\nepsilon = 50\ndelta = 1e-5\nquery_epsilon = 2\nquery_delta = 1e-7\n\
+        b"[budget]\nepsilon = 50\ndelta = 1e-5\nquery_epsilon = 2\nquery_delta = 1e-12\n\
           [tables.visits]\nsource = \"visits.csv\"\nunit = \"person\"\nmax_groups = 2\nmax_rows = 2\n\
           [tables.visits.columns]\nperson = { type = \"text\" }\ntown = { type = \"text\" }\n\
           age = { type = \"integer\", bounds = [0, 110] }\ncost = { type = \"real\", bounds = [0, 100] }\n",
@@ -125,15 +125,16 @@ fn averages_medians_and_groups_that_are_found() {
     let folder = visits("found");
     let answer = folder
         .ask("SELECT town, COUNT(DISTINCT person) AS people, AVG(age) AS age FROM visits GROUP BY town ORDER BY town");
-    // Shown although only one person is in it: with probability 1e-7 at most.
+    // Shown although only one person is in it: with probability 1e-12 at most, here and below.
     assert_eq!(column(&answer, 0), [json!("Brno"), json!("Praha")]);
     assert!(
-        answer["selection"]["shown_from"].as_u64().unwrap() > 2 && answer["cost"]["delta"].as_f64().unwrap() <= 1e-7
+        answer["selection"]["shown_from"].as_u64().unwrap() > 2 && answer["cost"]["delta"].as_f64().unwrap() <= 1e-12
     );
     for people in column(&answer, 1) {
-        // Scales of a few people; 150 off is beyond any chance.
+        // Noise of scale 3: 150 off has probability e^-50.
         assert!((people.as_f64().unwrap() - 399.0).abs() < 150.0, "{answer}");
     }
+    // The sum has noise of scale 330 and is 24,000 off where the average is 30 years off: e^-70.
     for age in column(&answer, 2) {
         assert!((20.0..80.0).contains(&age.as_f64().unwrap()), "{answer}");
     }
@@ -144,7 +145,7 @@ fn averages_medians_and_groups_that_are_found() {
     let text = median.done();
     assert!(text.contains("middle") && text.contains("ranks with probability 95%"), "{text}");
     let answer = folder.ask("SELECT MEDIAN(age) FROM visits");
-    // Ages are even from 20 to 79; at epsilon 2 the rank is off by a few dozen of 800.
+    // Ages are even from 20 to 79: 20 years off is 267 of 800 ranks off, and each rank counts e^(1/5) or more: 1e-20.
     assert!((30.0..70.0).contains(&answer["rows"][0][0].as_f64().unwrap()), "{answer}");
 }
 
@@ -309,13 +310,14 @@ fn counts_are_unbiased_and_half_widths_hold() {
         }
     }
     let draws = errors.len() as f64;
-    assert!(draws >= 600.0, "{draws}");
-    // The noise has standard deviation 1.36 at scale 1: a mean beyond 5.2 standard errors is met twice in ten million runs.
-    let (mean, tolerance) = (errors.iter().sum::<f64>() / draws, 5.2 * 1.36 / draws.sqrt());
+    assert_eq!(draws, 960.0, "24 groups of 25 or more, 40 times");
+    // The noise has standard deviation 1.36 at scale 1: a mean beyond 7 standard errors has probability 1e-10 by Chernoff's bound.
+    let (mean, tolerance) = (errors.iter().sum::<f64>() / draws, 7.0 * 1.36 / draws.sqrt());
     assert!(mean.abs() < tolerance, "{mean} of {draws}");
-    // An expectation that is half a person off is refused.
-    assert!((mean + 0.5).abs() > tolerance && (mean - 0.5).abs() > tolerance, "no power: {tolerance}");
-    // At least 95% within: 5 standard errors below is met less than once in a million runs; half the width would be noticed.
+    // An expectation that is a person off is refused, unless the mean is 15 standard errors off.
+    assert!((mean + 1.0).abs() > tolerance && (mean - 1.0).abs() > tolerance, "no power: {tolerance}");
+    // At least 95% within, less 5 standard errors: 83 misses of 960. The width is 3, which noise of scale 1 misses with
+    // probability 0.027, so that 83 have probability 5e-20; half of it is missed with 0.198, and 82 or fewer have 6e-22.
     let least = draws * 0.95 - 5.0 * (draws * 0.95 * 0.05).sqrt();
     assert!(f64::from(inside) >= least && f64::from(inside_half) < least, "{inside} and {inside_half} of {draws}");
 }

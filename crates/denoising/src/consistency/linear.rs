@@ -12,11 +12,21 @@ pub struct Constraint {
     pub value: f64,
 }
 
+impl Constraint {
+    /// By how much a vector that was made from a release may miss the equation: `1e-9` of its terms and `1e-12` of those of the release.
+    pub(super) fn allowance(&self, values: &[f64], released: &[f64]) -> f64 {
+        let size =
+            |x: &[f64]| self.terms.iter().map(|(place, coefficient)| (coefficient * x[*place]).abs()).sum::<f64>();
+        1e-9 * (size(values) + self.value.abs()) + 1e-12 * size(released)
+    }
+}
+
 /// The nearest vector that satisfies linear equations, weighted by the inverse variances.
 ///
 /// # Formula
 /// `x = y - V A' (A V A')^-1 (A y - b)` with the diagonal `V` of the variances. Equations that follow from others, as one margin of a table does, are dropped in a Cholesky
-/// factorisation with pivoting; they are checked to follow, within `1e-9` of their terms.
+/// factorisation with pivoting; they are checked to follow, within `1e-9` of their terms
+/// and `1e-12` of those of the release, whose rounding errors are all that is left where the terms are zero.
 ///
 /// # Risk
 /// The rule is linear, with covariance `V - V A' (A V A')^-1 A V`; its trace is the risk, exactly, for any noise of these variances.
@@ -62,8 +72,13 @@ impl LinearConstraints {
         Self::new(of_row.chain(of_column).collect())
     }
 
+    /// The equations.
+    pub(super) fn constraints(&self) -> &[Constraint] {
+        &self.constraints
+    }
+
     /// `A V A'`.
-    fn gram(&self, variances: &[f64]) -> Vec<Vec<f64>> {
+    pub(super) fn gram(&self, variances: &[f64]) -> Vec<Vec<f64>> {
         let mut by_place: Vec<Vec<(usize, f64)>> = vec![Vec::new(); variances.len()];
         for (index, constraint) in self.constraints.iter().enumerate() {
             for &(place, coefficient) in &constraint.terms {
@@ -83,7 +98,7 @@ impl LinearConstraints {
 }
 
 /// `A V A' = L L'` on the independent equations, in the order of the pivots.
-struct Factor {
+pub(super) struct Factor {
     pivots: Vec<usize>,
     /// Row `k` is that of pivot `k`, up to the diagonal.
     rows: Vec<Vec<f64>>,
@@ -91,7 +106,7 @@ struct Factor {
 
 impl Factor {
     /// Cholesky with the largest remaining diagonal entry as the next pivot, until it is nothing but rounding.
-    fn of(mut gram: Vec<Vec<f64>>) -> Self {
+    pub(super) fn of(mut gram: Vec<Vec<f64>>) -> Self {
         let count = gram.len();
         let largest = (0..count).map(|index| gram[index][index]).fold(0.0, f64::max);
         let mut columns: Vec<Vec<f64>> = Vec::new();
@@ -123,6 +138,26 @@ impl Factor {
             vector[k] = (vector[k] - known) / row[k];
         }
         vector
+    }
+
+    /// The columns of `A V` on the independent equations, by place.
+    pub(super) fn columns(&self, constraints: &[Constraint], variances: &[f64]) -> Vec<Vec<(usize, f64)>> {
+        let mut columns: Vec<Vec<(usize, f64)>> = vec![Vec::new(); variances.len()];
+        for (k, index) in self.pivots.iter().enumerate() {
+            for &(place, coefficient) in &constraints[*index].terms {
+                columns[place].push((k, coefficient * variances[place]));
+            }
+        }
+        columns
+    }
+
+    /// `|L^-1 c|^2` of such a column.
+    pub(super) fn squared_norm(&self, column: &[(usize, f64)]) -> f64 {
+        let mut vector = vec![0.0; self.pivots.len()];
+        for (k, entry) in column {
+            vector[*k] += entry;
+        }
+        self.forward(vector).iter().map(|value| value * value).sum()
     }
 
     /// `L'^-1` times a vector.
@@ -158,30 +193,14 @@ impl Denoiser for LinearConstraints {
             }
         }
         for (index, constraint) in self.constraints.iter().enumerate() {
-            let terms = constraint.terms.iter().map(|(place, coefficient)| (coefficient * values[*place]).abs());
-            let size = terms.sum::<f64>() + constraint.value.abs();
-            if excess(&values, constraint).abs() > 1e-9 * size {
+            if excess(&values, constraint).abs() > constraint.allowance(&values, release.values()) {
                 let reason = format!("equation {} (counting from 1) contradicts the others", index + 1);
                 return Err(DenoisingError::Infeasible { reason });
             }
         }
         // The trace of V A' (A V A')^-1 A V is the sum over places of |L^-1 (A V)_place|^2.
-        let mut columns: Vec<Vec<(usize, f64)>> = vec![Vec::new(); count];
-        for (k, index) in factor.pivots.iter().enumerate() {
-            for &(place, coefficient) in &self.constraints[*index].terms {
-                columns[place].push((k, coefficient * variances[place]));
-            }
-        }
-        let gained: f64 = columns
-            .iter()
-            .map(|entries| {
-                let mut vector = vec![0.0; factor.pivots.len()];
-                for (k, entry) in entries {
-                    vector[*k] += entry;
-                }
-                factor.forward(vector).iter().map(|value| value * value).sum::<f64>()
-            })
-            .sum();
+        let columns = factor.columns(&self.constraints, &variances);
+        let gained: f64 = columns.iter().map(|column| factor.squared_norm(column)).sum();
         let risk = (release.risk() - gained).max(0.0);
         Ok(Denoised {
             values,

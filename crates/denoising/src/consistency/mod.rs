@@ -7,10 +7,12 @@ mod bounds;
 mod integer;
 mod linear;
 mod monotone;
+mod non_negative_equations;
 mod total;
 
 pub use bounds::Within;
 pub use integer::Integers;
 pub use linear::{Constraint, LinearConstraints};
 pub use monotone::{Direction, Monotone};
+pub use non_negative_equations::NonNegativeConstraints;
 pub use total::{NoisyTotal, Total};
