@@ -96,9 +96,11 @@ fn a_group_of_one_person_is_not_shown() {
     }
     rows.push_str("999,singleton,1,1\n");
     let (_folder, policy) = stored(&rows);
-    let prepared =
-        wait(prepare(&policy, "SELECT tag, COUNT(*) FROM t GROUP BY tag", Options::default())).expect("offered");
-    // One person shows a group with probability delta, 1e-6 in 20 tries: 2e-5 false alarms.
+    let options = Options { delta: Some(1e-12), ..Options::default() };
+    let prepared = wait(prepare(&policy, "SELECT tag, COUNT(*) FROM t GROUP BY tag", options)).expect("offered");
+    let selection = prepared.plan.selection().expect("groups are found");
+    // One person shows a group with probability 1e-12 at most, in each of 20 tries. That 500 people do not is rarer: the noise that hides them is farther from its centre than the noise that would show one.
+    assert!(selection.delta <= 1e-12 && selection.shown_at_half < 250);
     for _ in 0..20 {
         let mut random = SecureRandom::new().expect("random bits");
         let answer = wait(async { prepared.open(&policy).await?.run(&mut random, |_| ()).await }).expect("an answer");
