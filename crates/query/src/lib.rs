@@ -13,6 +13,7 @@ mod draft;
 mod engine;
 mod error;
 mod figures;
+mod preferences;
 mod prepare;
 mod source;
 mod sql;

@@ -71,7 +71,11 @@ fn the_same_question_gets_the_same_bytes_and_is_free() {
     let folder = Folder::factory("same");
     let first = folder.run(&["query", "--format", "json", SMOKERS]);
     assert_eq!((first.code, first.stderr.as_str()), (0, ""));
-    for again in [SMOKERS, "select smokes,   COUNT(*)\nfrom workers group by smokes"] {
+    for again in [
+        SMOKERS,
+        "select smokes,   COUNT(*)\nfrom workers group by smokes",
+        "Select SMOKES, count ( * ) From WORKERS Group By Smokes -- as before",
+    ] {
         let second = folder.run(&["query", "--format", "json", again]);
         assert_eq!(second.stdout, first.stdout);
         assert!(second.stderr.contains("nothing was spent"), "{}", second.stderr);
@@ -82,9 +86,13 @@ fn the_same_question_gets_the_same_bytes_and_is_free() {
     assert_eq!(folder.spent(), 0.25);
     assert_ne!(folder.ask_afresh(SMOKERS)["entry"], 2);
     assert_eq!(folder.spent(), 0.5);
-    // Another option is another question.
+    // Another option is another question, and so is another text in quotation marks.
     folder.run(&["query", "--epsilon", "0.5", SMOKERS]).done();
     assert_eq!(folder.spent(), 1.0);
+    for (answer, spent) in [("yes", 1.25), ("YES", 1.5), ("yes ", 1.75)] {
+        folder.ask(&format!("SELECT COUNT(*) FROM workers WHERE smokes = '{answer}'"));
+        assert_eq!(folder.spent(), spent, "{answer}");
+    }
 }
 
 #[test]
