@@ -1,13 +1,14 @@
-"""Errors of Reticent's SQL answers, measured, beside the errors that the noise formulas of three peers give.
+"""Errors of Reticent's SQL answers beside those of OpenDP, SmartNoise and Tumult, all measured on the same table at the same budget.
 
-    python query_accuracy.py RETICENT [RUNS]
+    python query_accuracy.py RETICENT [--opendp PYTHON] [--smartnoise PYTHON] [--tumult PYTHON] [--runs N] [--keep FOLDER]
 
-RETICENT is the program; RUNS (default 3) is how often each query by group is asked: 100 cells a run. Needs no package.
+RETICENT is the program. PYTHON is the interpreter of an environment in which the peer is installed (`pip install "opendp[polars]"`, `smartnoise-sql`, `tmlt.analytics`; the last needs Java); a peer that is not named is left out.
+RUNS (default 3) is how often each query is asked, with 500 groups each time; --keep stores what was answered, and reads what is there. This file needs no package; query_peers.py runs inside the environments.
 
-The table has 10,000 people with 2 rows in each of 5 of 100 shops. With max_groups = 5 and max_rows = 2 nothing is cut off, so the plain answer is the truth for everyone and what
-remains is noise. The peers are NOT run: their figures are computed from formulas (docs/benchmarks/accuracy.md says which were read in their sources), in the way that is best for them.
+The table has 20,000 people with 2 rows in each of 5 of 500 shops. With max_groups = 5 and max_rows = 2 nothing is cut off, so that the plain answer is the truth for everyone and what remains is noise.
 """
 
+import argparse
 import json
 import math
 import pathlib
@@ -16,10 +17,19 @@ import subprocess
 import sys
 import tempfile
 
-PEOPLE, SHOPS, GROUPS_EACH, ROWS_EACH, HIGHEST = 10_000, 100, 5, 2, 100.0
-DELTA = 1e-6
+PEOPLE, SHOPS, GROUPS_EACH, ROWS_EACH, HIGHEST = 20_000, 500, 5, 2, 100.0
+EPSILON, DELTA = 1.0, 1e-6
 
-POLICY = """
+# `shop` has public values, `name` has not: groups by it are found in the data.
+CASES = [
+    {"unit": unit, "key": key, "figures": figures}
+    for key in ("shop", "name")
+    for unit in ("a row", "a person")
+    for figures in (["count"], ["sum"], ["count", "sum"], ["avg"])
+    if key == "shop" or figures != ["sum"]
+]
+
+POLICY = f"""
 [budget]
 epsilon = 1e6
 delta = 0.01
@@ -28,29 +38,34 @@ delta = 0.01
 source = "visits.csv"
 each_row = true
 [tables.alone.columns]
-shop = { type = "integer", bounds = [0, 99], nullable = false }
-amount = { type = "real", bounds = [0, 100], nullable = false }
+shop = {{ type = "integer", bounds = [0, {SHOPS - 1}], nullable = false }}
+name = {{ type = "text", nullable = false }}
+amount = {{ type = "real", bounds = [0, 100], nullable = false }}
 
 [tables.visits]
 source = "visits.csv"
 unit = "person"
-max_groups = 5
-max_rows = 2
+max_groups = {GROUPS_EACH}
+max_rows = {ROWS_EACH}
 [tables.visits.columns]
-person = { type = "integer", nullable = false }
-shop = { type = "integer", bounds = [0, 99], nullable = false }
-name = { type = "text", nullable = false }
-amount = { type = "real", bounds = [0, 100], nullable = false }
+person = {{ type = "integer", nullable = false }}
+shop = {{ type = "integer", bounds = [0, {SHOPS - 1}], nullable = false }}
+name = {{ type = "text", nullable = false }}
+amount = {{ type = "real", bounds = [0, 100], nullable = false }}
 """
 
 AGGREGATES = {"count": "COUNT(*)", "sum": "SUM(amount)", "avg": "AVG(amount)"}
 
 
+def name_of(key):
+    return key if isinstance(key, str) else f"shop {int(key)}"
+
+
 def write_table(folder):
-    """Writes the table and returns the true answers of each shop."""
+    """Writes the table and returns the true answers of each shop by name."""
     draw = random.Random(7)
     shops = range(SHOPS)
-    popularity = [1 / (1 + shop / 10) for shop in shops]
+    popularity = [1 / (1 + shop / 50) for shop in shops]
     totals = {shop: [0, 0.0] for shop in shops}
     with open(folder / "visits.csv", "w") as file:
         file.write("person,shop,name,amount\n")
@@ -63,30 +78,31 @@ def write_table(folder):
                 file.write(f"{person},{shop},shop {shop},{amount}\n")
                 totals[shop][0] += 1
                 totals[shop][1] += amount
-    return {shop: {"count": n, "sum": total, "avg": total / n} for shop, (n, total) in totals.items()}
+    return {name_of(shop): {"count": n, "sum": total, "avg": total / n} for shop, (n, total) in totals.items()}
 
 
-def ask(program, folder, sql, epsilon):
-    command = [program, "query", "--policy", folder / "policy.toml", "--fresh", "--format", "json"]
-    command += ["--epsilon", str(epsilon), "--delta", str(DELTA), sql]
-    return json.loads(subprocess.run(command, check=True, capture_output=True, text=True).stdout)
+def reticent(program, folder, runs):
+    """The answers of Reticent, as query_peers.py prints those of the others."""
+
+    def release(case):
+        table = "alone" if case["unit"] == "a row" else "visits"
+        columns = ", ".join(f"{AGGREGATES[figure]} AS a_{figure}" for figure in case["figures"])
+        sql = f"SELECT {case['key']}, {columns} FROM {table} GROUP BY {case['key']}"
+        command = [program, "query", "--policy", folder / "policy.toml", "--fresh", "--format", "json"]
+        command += ["--epsilon", str(EPSILON), "--delta", str(DELTA), sql]
+        answer = json.loads(subprocess.run(command, check=True, capture_output=True, text=True).stdout)
+        rows = answer["rows"]
+        return {
+            figure: [[name_of(row[0]), row[place + 1]] for row in rows] for place, figure in enumerate(case["figures"])
+        }
+
+    return {str(number): [release(case) for _ in range(runs)] for number, case in enumerate(CASES)}
 
 
-def measured(program, folder, truth, table, wanted, epsilon, runs):
-    """Bias and root mean squared error of each aggregate over all shops and runs, and the noise used."""
-    columns = ", ".join(f"{AGGREGATES[name]} AS a_{name}" for name in wanted)
-    errors = {name: [] for name in wanted}
-    for _ in range(runs):
-        answer = ask(program, folder, f"SELECT shop, {columns} FROM {table} GROUP BY shop", epsilon)
-        for shop, *values in answer["rows"]:
-            for name, value in zip(wanted, values):
-                errors[name].append(value - truth[shop][name])
-    noise = answer["mechanisms"][0]["mechanism"]
-    return {name: (sum(e) / len(e), root_mean_square(e), len(e)) for name, e in errors.items()}, noise
-
-
-def root_mean_square(values):
-    return math.sqrt(sum(value * value for value in values) / len(values))
+def peer(name, python, folder, runs):
+    script = pathlib.Path(__file__).with_name("query_peers.py")
+    command = [python, script, name, folder / "visits.csv", str(runs)]
+    return json.loads(subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True).stdout.splitlines()[-1])
 
 
 def zcdp_rho(epsilon, delta):
@@ -103,96 +119,103 @@ def zcdp_rho(epsilon, delta):
     return low
 
 
-def laplace(scale):
-    return math.sqrt(2) * scale
+def measure(releases, figure, truth, among=None):
+    """Root mean squared error, its standard error, the bias with its standard error, and the groups shown; of some groups, or of all."""
+    rows = [row for release in releases for row in release[figure] if among is None or row[0] in among]
+    errors = [value - truth[name][figure] for name, value in rows]
+    if not errors:
+        return None
+    count = len(errors)
+    square = sum(error**2 for error in errors) / count
+    spread = sum((error**2 - square) ** 2 for error in errors) / count
+    root = math.sqrt(square)
+    bias = sum(errors) / count
+    return {
+        "error": root,
+        "deviation": math.sqrt(spread / count) / (2 * root),
+        "bias": bias,
+        "bias_deviation": math.sqrt((square - bias**2) / count),
+        "shown": count / len(releases),
+        "names": {name for name, _ in rows},
+    }
 
 
-def geometric(scale):
-    q = math.exp(-1 / scale)
-    return math.sqrt(2 * q) / (1 - q)
+def best(answers, number, figure, truth, among=None):
+    """What one system does; where it ran with several kinds of noise, the one of the least error."""
+    runs = [releases for case, releases in answers.items() if case.split("/")[0] == str(number)]
+    measured = [found for found in (measure(releases, figure, truth, among) for releases in runs) if found]
+    return min(measured, key=lambda found: found["error"], default=None)
 
 
-def of_average(truth, center, sum_error, count_error):
-    """First order: ((S - center n) / n has the variance (var S + (mean - center)^2 var n) / n^2."""
-    return root_mean_square(
-        [math.hypot(sum_error, (t["avg"] - center) * count_error) / t["count"] for t in truth.values()]
-    )
-
-
-def opendp(truth, wanted, epsilon, groups, rows):
-    """The better of Laplace and (zCDP) Gaussian noise; an average is a sum over a count, and reuses those asked for."""
-    numbers = 1 if wanted in (["count"], ["sum"]) else 2
-    share, reach = epsilon / numbers, groups * rows
-    sigma = rows * math.sqrt(groups * numbers / (2 * zcdp_rho(epsilon, DELTA)))
-    count = min(geometric(reach / share), sigma)
-    total = HIGHEST * min(laplace(reach / share), sigma)
-    return {"count": count, "sum": total, "avg": of_average(truth, 0, total, count)}
-
-
-def smartnoise(truth, wanted, epsilon, groups, rows):
-    """Laplace noise for max_ids = groups * rows, the same epsilon for each column; counts are cut to integers."""
-    numbers = 1 if wanted in (["count"], ["sum"]) else 2
-    scale = groups * rows * numbers / epsilon
-    # A continuous number that is cut off: uniform between 0 and 1 too low.
-    count = math.sqrt(laplace(scale) ** 2 + 1 / 3)
-    total = HIGHEST * laplace(scale)
-    return {"count": count, "sum": total, "avg": of_average(truth, 0, total, laplace(scale))}
-
-
-def tumult(truth, wanted, epsilon, groups, rows):
-    """Geometric and Laplace noise; each aggregate is a query with its share; an average halves its own."""
-    scale = groups * rows * len(wanted) / epsilon
-    average = of_average(truth, HIGHEST / 2, HIGHEST / 2 * laplace(2 * scale), geometric(2 * scale))
-    return {"count": geometric(scale), "sum": HIGHEST * laplace(scale), "avg": average}
-
-
-def print_by_group(program, folder, truth, runs):
-    print("| one unit | query | epsilon | figure | Reticent | bias | OpenDP* | SmartNoise* | Tumult* | noise |")
-    print("|---|---|---|---|---|---|---|---|---|---|")
-    for table, groups, rows in [("alone", 1, 1), ("visits", GROUPS_EACH, ROWS_EACH)]:
-        unit = "a row" if table == "alone" else "a person"
-        for wanted in [["count"], ["sum"], ["avg"], ["count", "sum", "avg"]]:
-            for epsilon in (0.1, 1.0):
-                ours, noise = measured(program, folder, truth, table, wanted, epsilon, runs)
-                peers = [peer(truth, wanted, epsilon, groups, rows) for peer in (opendp, smartnoise, tumult)]
-                for name in wanted:
-                    bias, error, cells = ours[name]
-                    theirs = " | ".join(f"{peer[name]:.4g}" for peer in peers)
-                    bias = f"{bias:+.2g} ± {1.96 * error / math.sqrt(cells):.2g}"
-                    query = ", ".join(wanted).upper()
-                    print(f"| {unit} | {query} | {epsilon} | {name} | {error:.4g} | {bias} | {theirs} | {noise} |")
-                sys.stdout.flush()
-
-
-def print_found_groups(program, folder, truth):
-    """Groups that are found: the peers' errors and the count at which a group is shown as often as not."""
-    print("\n| epsilon | Reticent: error, shown from | shown of 100 | OpenDP* | SmartNoise* | Tumult* (error) |")
-    print("|---|---|---|---|---|---|")
-    by_name = {f"shop {shop}": t["count"] for shop, t in truth.items()}
-    for epsilon in (0.1, 1.0):
-        answer = ask(program, folder, "SELECT name, COUNT(*) AS n FROM visits GROUP BY name", epsilon)
-        error = root_mean_square([n - by_name[name] for name, n in answer["rows"]]) if answer["rows"] else math.nan
-        reach = GROUPS_EACH * ROWS_EACH
-        scale = reach / epsilon
-        # A group of one person has at most ROWS_EACH rows; GROUPS_EACH of them share delta.
-        threshold = ROWS_EACH + scale * math.log(GROUPS_EACH / (2 * DELTA))
-        halved = 2 * scale
-        their_threshold = reach * (1 - math.log(2 * DELTA / reach) / (epsilon / 2))
-        print(
-            f"| {epsilon} | {error:.4g}, {answer['selection']} | {len(answer['rows'])} "
-            f"| {geometric(scale):.4g}, {threshold:.0f} rows | {laplace(halved):.4g}, {their_threshold:.0f} people | {geometric(halved):.4g} |"
+def print_table(systems, truth):
+    print(f"| one unit | groups | query | figure | {' | '.join(systems)} |")
+    print("|---" * (4 + len(systems)) + "|")
+    for number, case in enumerate(CASES):
+        for figure in case["figures"]:
+            cells = []
+            for system, answers in systems.items():
+                found = best(answers, number, figure, truth)
+                text = f"{found['error']:.4g} ± {found['deviation']:.2g}" if found else "nothing shown"
+                if found and case["key"] == "name":
+                    text += f" ({found['shown']:.0f} shown"
+                    # The larger the group, the nearer its average: only the same groups can be compared.
+                    if figure == "avg" and system != "Reticent":
+                        ours = best(systems["Reticent"], number, figure, truth, found["names"])
+                        text += f"; Reticent there {ours['error']:.4g}"
+                    text += ")"
+                cells.append(text)
+            groups = "public" if case["key"] == "shop" else "found"
+            query = ", ".join(case["figures"]).upper()
+            print(f"| {case['unit']} | {groups} | {query} | {figure} | {' | '.join(cells)} |")
+    print("\nBias in its own standard errors, largest first:\n")
+    for system, answers in systems.items():
+        scores = []
+        for number, case in enumerate(CASES):
+            for figure in case["figures"]:
+                found = best(answers, number, figure, truth)
+                if found and found["bias_deviation"] > 0:
+                    query = ", ".join(case["figures"]).upper()
+                    scores.append((abs(found["bias"] / found["bias_deviation"]), found["bias"], query, figure, case))
+        scores.sort(key=lambda score: -score[0])
+        listed = "; ".join(
+            f"{score:.1f} ({bias:+.3g}, {figure} of {query}, {case['unit']}, {case['key']})"
+            for score, bias, query, figure, case in scores[:3]
         )
+        print(f"- {system}: {listed}")
 
 
 def main():
-    program = str(pathlib.Path(sys.argv[1]).resolve())
-    runs = int(sys.argv[2]) if len(sys.argv) > 2 else 3
+    options = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    options.add_argument("reticent")
+    for name in ("opendp", "smartnoise", "tumult"):
+        options.add_argument(f"--{name}", metavar="PYTHON")
+    options.add_argument("--runs", type=int, default=3)
+    options.add_argument("--keep", type=pathlib.Path, metavar="FOLDER")
+    given = options.parse_args()
+    program = str(pathlib.Path(given.reticent).resolve())
     with tempfile.TemporaryDirectory() as name:
         folder = pathlib.Path(name)
         (folder / "policy.toml").write_text(POLICY)
         truth = write_table(folder)
-        print_by_group(program, folder, truth, runs)
-        print_found_groups(program, folder, truth)
+
+        def kept(system, answer):
+            file = given.keep and given.keep / f"{system}.json"
+            if file and file.exists():
+                return json.loads(file.read_text())
+            print(f"running {system}", file=sys.stderr)
+            found = answer()
+            if file:
+                given.keep.mkdir(exist_ok=True)
+                file.write_text(json.dumps(found))
+            return found
+
+        systems = {"Reticent": kept("reticent", lambda: reticent(program, folder, given.runs))}
+        for title in ("OpenDP", "SmartNoise", "Tumult"):
+            python = getattr(given, title.lower())
+            if python:
+                systems[title] = kept(title.lower(), lambda: peer(title.lower(), python, folder, given.runs))
+        print_table(systems, truth)
 
 
-main()
+if __name__ == "__main__":
+    main()

@@ -114,7 +114,7 @@ pub fn people(reply: &Reply) -> String {
     if let Some(selection) = &record.selection {
         text.push_str(&format!(
             "Groups with too few people are left out: one with {} is shown as often as not.\n",
-            selection.shown_from
+            size_of_group(selection.shown_from, selection.rows_of_unit)
         ));
     }
     if reply.stored {
@@ -189,4 +189,12 @@ pub fn parquet(record: &Record) -> Result<Vec<u8>, Failure> {
     writer.write(&batch).map_err(|_| broken())?;
     writer.close().map_err(|_| broken())?;
     Ok(bytes)
+}
+
+/// How large a group is, in what it is selected by.
+pub(crate) fn size_of_group(count: u64, rows_of_unit: u32) -> String {
+    match rows_of_unit {
+        1 => format!("{count} people"),
+        most => format!("{count} rows, at most {most} of a person,"),
+    }
 }

@@ -220,6 +220,15 @@ mod tests {
     }
 
     #[test]
+    fn names_that_queries_are_rewritten_with_are_reserved() {
+        for name in ["__released", "__RELEASED", "__"] {
+            let message = parse(&TEXT.replace("tables.wards", &format!("tables.{name}"))).expect_err(name);
+            assert!(message.contains(name) && message.contains("two underscores"), "{message}");
+        }
+        assert!(parse(&TEXT.replace("tables.wards", "tables._wards")).is_ok());
+    }
+
+    #[test]
     fn tables_are_told_apart_and_share_one_kind_of_unit() {
         let twin = TEXT.replace("tables.wards", "tables.Visits");
         assert!(parse(&twin).expect_err("twins").contains("SQL does not tell them apart"));

@@ -235,17 +235,22 @@ fn listed(names: &[String]) -> String {
 /// The longest name of a table.
 const LONGEST_NAME: usize = 128;
 
+/// What names of tables do not begin with: queries are rewritten with tables of such names, of released figures for example.
+const RESERVED: &str = "__";
+
 fn check_name(name: &str, place: &Place) -> Result<(), PolicyError> {
     let first = name.bytes().next();
     let fine = first.is_some_and(|byte| byte.is_ascii_alphabetic() || byte == b'_')
         && name.len() <= LONGEST_NAME
-        && name.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_');
+        && name.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_')
+        && !name.starts_with(RESERVED);
     if fine {
         return Ok(());
     }
     Err(place.invalid(
         quoted(name),
-        "the name of a table has letters, digits and underscores, begins with no digit and has at most 128 characters",
+        "the name of a table has letters, digits and underscores, begins with no digit and not with two underscores, and has at most 128 \
+         characters",
     ))
 }
 

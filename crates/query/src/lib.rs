@@ -14,6 +14,7 @@ mod engine;
 mod error;
 mod figures;
 mod nan;
+mod preferences;
 mod prepare;
 mod source;
 mod sql;

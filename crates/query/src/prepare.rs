@@ -1,6 +1,7 @@
 //! A query, ready to run: checked, planned and priced, before anything private is opened.
 
 use crate::error::QueryError;
+use crate::preferences::preferences;
 use crate::source;
 use crate::sql::{Aggregation, Options, Relation, Walk, planner, take_options};
 use crate::tables::{Tables, tables_of};
@@ -14,7 +15,7 @@ use datafusion::sql::sqlparser::keywords::{Keyword, RESERVED_FOR_COLUMN_ALIAS, R
 use datafusion::sql::sqlparser::parser::Parser;
 use datafusion::sql::sqlparser::tokenizer::{Token, TokenWithSpan};
 use reticent_policy::{Accounting, Policy};
-use reticent_release::{Design, Groups, NoiseFamily, Plan, Preferences, Reach, plan_with};
+use reticent_release::{Design, Groups, NoiseFamily, Plan, Reach, plan_with};
 use std::collections::HashMap;
 
 /// How deep parentheses and sub-queries may be nested.
@@ -61,7 +62,7 @@ pub struct Prepared {
     pub aggregation: Aggregation,
     /// The noise, and what it costs.
     pub plan: Plan,
-    /// The query in a form that does not depend on spaces or on the case of keywords, without its options.
+    /// The query in a form that does not depend on spaces, comments, or the case of keywords and of names that are not quoted, without its options.
     pub sql: String,
     /// The names of the columns of the answer.
     pub columns: Vec<String>,
@@ -91,8 +92,8 @@ pub async fn prepare(policy: &Policy, sql: &str, options: Options) -> Result<Pre
     let (tokens, own_options) = take_options(sql)?;
     check_size(&tokens)?;
     let options = options.or(own_options);
-    let query = parse(in_the_policys_case(tokens, policy))?;
-    let sql = query.to_string();
+    let query = parse(in_the_policys_case(folded(tokens), policy))?;
+    let sql = canonical(&query);
 
     let context = session();
     Tables::register(policy, &context)?;
@@ -145,7 +146,7 @@ pub async fn prepare(policy: &Policy, sql: &str, options: Options) -> Result<Pre
         // In this currency Gaussian noise costs a small part of what noise of a pure promise does.
         (Accounting::ZeroConcentrated, Some(_)) => NoiseFamily::Gaussian,
     };
-    let plan = plan_with(&design(&aggregation, epsilon, delta), &Preferences { weights: None, noise })?;
+    let plan = plan_with(&design(&aggregation, epsilon, delta), &preferences(&aggregation, noise))?;
     Ok(Prepared { aggregation, plan, sql, columns: names, epsilon, delta, after, context })
 }
 
@@ -223,6 +224,33 @@ fn price(policy: &Policy, options: &Options) -> Result<(f64, Option<f64>), Query
         Some(delta) => delta,
     };
     Ok((epsilon, (delta > 0.0).then_some(delta)))
+}
+
+/// Words without quotation marks in one case: functions in capitals, everything else in small letters. The planner does not tell the cases apart either.
+fn folded(mut tokens: Vec<TokenWithSpan>) -> Vec<TokenWithSpan> {
+    for place in 0..tokens.len() {
+        let called = matches!(tokens.get(place + 1).map(|token| &token.token), Some(Token::LParen));
+        if let Token::Word(word) = &mut tokens[place].token
+            && word.quote_style.is_none()
+        {
+            word.value = if called { word.value.to_uppercase() } else { word.value.to_lowercase() };
+        }
+    }
+    tokens
+}
+
+/// The text of a query by which it is recognised when it is asked again.
+///
+/// Two queries of one text must be one query. They are if the text is read back as the very tree that it was written from, since everything that follows depends on that tree alone; so this is tried. A tree whose text is read as another, by some fault
+/// of the writer, is written out node by node, with the places of its words.
+fn canonical(query: &ast::Query) -> String {
+    let text = query.to_string();
+    let dialect = GenericDialect {};
+    let again = Parser::new(&dialect)
+        .with_recursion_limit(DEEPEST)
+        .try_with_sql(&text)
+        .and_then(|mut parser| parser.parse_query());
+    if again.is_ok_and(|again| *again == *query) { text } else { format!("{query:?}") }
 }
 
 fn parse(tokens: Vec<TokenWithSpan>) -> Result<Box<ast::Query>, QueryError> {

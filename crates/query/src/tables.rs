@@ -72,6 +72,7 @@ impl<'a> Tables<'a> {
             domain: values.map_or(Domain::Unknown, |values| Domain::Values(Arc::new(values))),
             unit_range: column.unit_bounds().map(range),
             nullable: column.nullable(),
+            is_unit: false,
         }
     }
 

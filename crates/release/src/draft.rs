@@ -4,19 +4,25 @@ use crate::added_noise::AddedNoise;
 use crate::error::ReleaseError;
 use crate::quantiles::levels;
 use crate::reason::reason;
-use crate::selection::{OptimalSelection, Selection, Threshold};
+use crate::selection::{Compared, OptimalSelection, Selection, Threshold};
 use crate::split::{
     Number, Rounds, gaussian_delta, gaussian_noises, pure_noises, round_loss, share, weighted_square_error,
 };
-use crate::{Design, Groups, NoiseFamily, Statistic, UnitInfluence};
+use crate::{Design, Groups, NoiseFamily, Preferences, Statistic, UnitInfluence};
 use reticent_numerics::rounding::{div_down, sub_down};
 use reticent_numerics::{Bounds, Enclosure};
 
 /// One way to do it.
 ///
 /// # Shares
-/// `epsilon` is shared in equal parts: one for each number, one for each round of quantiles, and one for the selection of groups unless a number of the release serves for that. Of `delta`, half is for the selection, and the rest for the noise; what the noise
-/// does not need goes to the selection.
+/// `epsilon` is shared in equal parts: one for each number, one for each round of quantiles, and half of one for the selection of groups unless a count of the release serves for that. Of `delta`, half is for the selection, and the rest for the
+/// noise; what the noise does not need goes to the selection.
+///
+/// # Which is best
+/// The draft of least error; between drafts whose errors differ by less than a thousandth, the one that shows the smallest groups.
+///
+/// The two are at odds: for a count in 5 groups a unit at `(1, 1e-6)`, Laplace noise has an error of 7.1 and shows groups from 75 units on, Gaussian noise one of 9.8, and from 53 on. Every group that is shown pays for the larger error, and few
+/// are of the sizes between; so the error decides.
 #[derive(Clone, Debug)]
 pub(crate) struct Draft {
     /// In the order of the statistics that some unit can move.
@@ -36,8 +42,8 @@ pub(crate) struct Draft {
 pub(crate) struct Task<'a> {
     design: &'a Design,
     pub(crate) numbers: Vec<Number>,
-    /// The statistic that counts units, as its place among the statistics and among the numbers.
-    counting: Option<(usize, usize)>,
+    /// The count of the release that can select groups, and its place among the numbers.
+    counting: Option<(Compared, usize)>,
     /// How many rounds of quantiles there are in a group, for points and for shares of points.
     rounds: u32,
     share_rounds: u32,
@@ -53,6 +59,12 @@ enum Family {
     Gaussian,
 }
 
+/// What the selection of groups gets of `epsilon` where no count of the release selects them, as a part of what a number gets.
+const PART_FOR_SELECTION: f64 = 0.5;
+
+/// Errors that differ by less than this factor are taken for equal.
+const SAME_ERROR: f64 = 1.001;
+
 /// What numbers and quantiles may use.
 #[derive(Clone, Copy, Debug, PartialEq)]
 struct Allowance {
@@ -61,10 +73,10 @@ struct Allowance {
 }
 
 impl Draft {
-    /// The draft of least error; for groups that are found, of the least product of that error with the number of units at which a group is shown with probability 1/2.
-    pub(crate) fn best(design: &Design, weights: &[f64], noise: NoiseFamily) -> Result<Draft, ReleaseError> {
-        let task = Task::new(design, weights)?;
-        let families: &[Family] = match (noise, design.delta) {
+    /// The best draft.
+    pub(crate) fn best(design: &Design, weights: &[f64], preferences: &Preferences) -> Result<Draft, ReleaseError> {
+        let task = Task::new(design, weights, preferences.select_by)?;
+        let families: &[Family] = match (preferences.noise, design.delta) {
             (NoiseFamily::LeastError, Some(_)) if !task.numbers.is_empty() => &[Family::Pure, Family::Gaussian],
             (NoiseFamily::Gaussian, Some(_)) => &[Family::Gaussian],
             _ => &[Family::Pure],
@@ -82,36 +94,38 @@ impl Draft {
         if design.groups == Groups::Found && task.numbers.is_empty() && families == [Family::Pure] {
             drafts.push(task.selected_by_number(Family::Gaussian));
         }
-        let mut refusal = None;
-        let mut best: Option<(Draft, f64)> = None;
-        let mut runner_up = f64::INFINITY;
+        let (mut possible, mut refusal) = (Vec::new(), None);
         for draft in drafts {
             match draft {
-                Ok(draft) => {
-                    let half = draft.selection.as_ref().map_or(1, Selection::shown_at_half) as f64;
-                    let merit = draft.error * half;
-                    match &best {
-                        Some((_, least)) if merit >= *least => runner_up = runner_up.min(merit),
-                        _ => {
-                            runner_up = best.as_ref().map_or(runner_up, |(_, second)| *second);
-                            best = Some((draft, merit));
-                        }
-                    }
-                }
+                Ok(draft) => possible.push(draft),
+                // Of several refusals the first: it is of the simplest way.
                 Err(error) => refusal = refusal.or(Some(error)),
             }
         }
-        // Of several refusals the first: it is of the simplest way.
+        let least = possible.iter().map(|draft| draft.error).fold(f64::INFINITY, f64::min);
+        let (near, far): (Vec<Draft>, Vec<Draft>) =
+            possible.into_iter().partition(|draft| draft.error <= SAME_ERROR * least);
+        let next = far.iter().map(|draft| draft.error).fold(f64::INFINITY, f64::min);
+        let best = near.into_iter().min_by_key(Draft::units_shown_at_half);
         let nothing = || ReleaseError::Refused("there is no way to release this".into());
-        let (mut best, merit) = best.ok_or_else(|| refusal.unwrap_or_else(nothing))?;
-        best.reason = reason(&task, &best, runner_up / merit);
+        let mut best = best.ok_or_else(|| refusal.unwrap_or_else(nothing))?;
+        best.reason = reason(&task, &best, next / best.error);
         Ok(best)
+    }
+
+    /// The least number of units with which a group is shown with probability 1/2 at least, if each has all the rows that it may have.
+    fn units_shown_at_half(&self) -> u64 {
+        self.selection
+            .as_ref()
+            .map_or(1, |selection| selection.shown_at_half().div_ceil(u64::from(selection.lone_count())))
     }
 }
 
 impl<'a> Task<'a> {
-    fn new(design: &'a Design, weights: &[f64]) -> Result<Self, ReleaseError> {
-        let (mut numbers, mut counting) = (Vec::new(), None);
+    /// Units select groups before the count that is preferred, and that before any other.
+    fn new(design: &'a Design, weights: &[f64], select_by: Option<usize>) -> Result<Self, ReleaseError> {
+        let mut numbers = Vec::new();
+        let (mut counting, mut rank) = (None, 0);
         let (mut rounds, mut share_rounds, mut quantiles) = (0u32, 0u32, 0);
         for (index, (statistic, &weight)) in design.statistics.iter().zip(weights).enumerate() {
             if let Statistic::Quantiles { points, .. } = statistic {
@@ -125,10 +139,15 @@ impl<'a> Task<'a> {
             if influence.per_group == 0 {
                 continue;
             }
-            // Counts of which a lone unit can make no more than 1.
-            if matches!(statistic, Statistic::Units | Statistic::Count { max_rows: 1 }) {
-                let better = matches!(statistic, Statistic::Units);
-                counting = counting.filter(|_| !better).or(Some((index, numbers.len())));
+            let (lone_count, own_rank) = match statistic {
+                Statistic::Units => (1, 3),
+                Statistic::Count { max_rows } if select_by == Some(index) => (*max_rows, 2),
+                Statistic::Count { max_rows } => (*max_rows, 1),
+                Statistic::Sum { .. } | Statistic::Quantiles { .. } => (0, 0),
+            };
+            if own_rank > rank {
+                counting = Some((Compared { statistic: Some(index), lone_count }, numbers.len()));
+                rank = own_rank;
             }
             numbers.push(Number { influence, weight });
         }
@@ -143,12 +162,13 @@ impl<'a> Task<'a> {
         self.noise(family, Allowance { epsilon: self.design.epsilon, delta: self.design.delta }, None)
     }
 
-    /// Each group by a coin of its own, with one part of `epsilon`.
+    /// Each group by a coin of its own, with a part of `epsilon`.
     fn selected_by_coin(&self, family: Family) -> Result<Draft, ReleaseError> {
         let (epsilon, delta) = (self.design.epsilon, self.delta()?);
         let others = self.numbers.len() as f64 + f64::from(self.rounds);
-        let selecting = share(epsilon, 1.0, others + 1.0);
-        let allowance = Allowance { epsilon: share(epsilon, others, others + 1.0), delta: Some(delta / 2.0) };
+        let all = others + PART_FOR_SELECTION;
+        let selecting = share(epsilon, PART_FOR_SELECTION, all);
+        let allowance = Allowance { epsilon: share(epsilon, others, all), delta: Some(delta / 2.0) };
         let draft = self.noise(family, allowance, None)?;
         let left = sub_down(delta, draft.delta_of_noise);
         let groups = f64::from(self.groups);
@@ -162,7 +182,11 @@ impl<'a> Task<'a> {
         let hidden = match (self.counting, family) {
             (Some(_), _) => None,
             (None, Family::Gaussian) => {
-                Some(Number { influence: UnitInfluence { per_group: 1, groups: self.groups }, weight: 1.0 })
+                let influence = UnitInfluence { per_group: 1, groups: self.groups };
+                // Shares of Gaussian noise are to each other as the roots of the weights.
+                let mean = self.numbers.iter().map(|number| number.weight).sum::<f64>() / self.numbers.len() as f64;
+                let weight = if self.numbers.is_empty() { 1.0 } else { mean * PART_FOR_SELECTION * PART_FOR_SELECTION };
+                Some(Number { influence, weight })
             }
             (None, Family::Pure) => {
                 return Err(ReleaseError::Refused("coins select groups better than hidden Laplace noise".into()));
@@ -171,10 +195,10 @@ impl<'a> Task<'a> {
         let allowance = Allowance { epsilon: self.design.epsilon, delta: Some(delta / 2.0) };
         let draft = self.noise(family, allowance, hidden)?;
         let place = self.counting.map(|(_, place)| place);
-        let compared = place.and_then(|place| draft.noises.get(place)).or(draft.hidden.as_ref());
-        let statistic = self.counting.map(|(index, _)| index);
+        let noise = place.and_then(|place| draft.noises.get(place)).or(draft.hidden.as_ref());
+        let compared = self.counting.map_or(Compared::HIDDEN_UNITS, |(compared, _)| compared);
         let left = sub_down(delta, draft.delta_of_noise);
-        let threshold = compared.and_then(|noise| Threshold::least(noise, statistic, self.groups, left));
+        let threshold = noise.and_then(|noise| Threshold::least(noise, compared, self.groups, left));
         let threshold = threshold.ok_or_else(|| ReleaseError::Refused("no threshold hides lone units".into()))?;
         self.check_threshold(family, &draft, &threshold)?;
         Ok(Draft { selection: Some(Selection::Threshold(threshold)), ..draft })
@@ -208,14 +232,19 @@ impl<'a> Task<'a> {
 
     /// The part of `epsilon` that numbers have where no coin selects groups.
     fn epsilon_of_numbers(&self, hidden: bool) -> f64 {
-        let numbers = self.numbers.len() as f64 + f64::from(u8::from(hidden));
+        let numbers = self.parts_for_numbers(hidden);
         share(self.design.epsilon, numbers, numbers + f64::from(self.rounds))
+    }
+
+    /// How many parts of `epsilon` all numbers get, the hidden one included.
+    fn parts_for_numbers(&self, hidden: bool) -> f64 {
+        self.numbers.len() as f64 + if hidden { PART_FOR_SELECTION } else { 0.0 }
     }
 
     /// Noise for all numbers, the hidden one too, and losses for all quantiles.
     fn noise(&self, family: Family, allowance: Allowance, hidden: Option<Number>) -> Result<Draft, ReleaseError> {
         let numbers: Vec<Number> = self.numbers.iter().copied().chain(hidden).collect();
-        let (counted, rounds) = (numbers.len() as f64, f64::from(self.rounds));
+        let (counted, rounds) = (self.parts_for_numbers(hidden.is_some()), f64::from(self.rounds));
         let all = counted + rounds;
         // Where Gaussians and quantiles both want some of delta, each gets half.
         let part = |delta: f64, other: bool| if other { delta / 2.0 } else { delta };

@@ -86,8 +86,10 @@ pub struct Charge {
 pub struct SelectionSummary {
     /// `optimal` or `threshold`.
     pub rule: &'static str,
-    /// The least number of units with which a group is shown with probability 1/2 at least.
+    /// The least count with which a group is shown with probability 1/2 at least.
     pub shown_at_half: u64,
+    /// What that counts: units, or rows of which one unit may have as many as `rows_of_unit`.
+    pub rows_of_unit: u32,
     /// The part of `delta` that it takes.
     pub delta: f64,
     /// The loss that is spent on nothing else; zero where a number of the release is compared with a threshold.
@@ -101,6 +103,8 @@ pub struct Preferences {
     pub weights: Option<Vec<f64>>,
     /// Which noise is considered for numbers.
     pub noise: NoiseFamily,
+    /// The place of the count that says best how large a group is, such as the one of all rows. Groups that are found are selected by it, unless units are counted. `None`: by the first count there is.
+    pub select_by: Option<usize>,
 }
 
 /// Which noise is considered for numbers.
@@ -144,7 +148,7 @@ pub fn plan_with(design: &Design, preferences: &Preferences) -> Result<Plan, Rel
             "Gaussian noise keeps no pure promise: give a delta, or let the noise be chosen".into(),
         ));
     }
-    let draft = Draft::best(design, weights, preferences.noise)?;
+    let draft = Draft::best(design, weights, preferences)?;
     let mut numbers = draft.noises.into_iter();
     let mut parts = Vec::with_capacity(design.statistics.len());
     for statistic in &design.statistics {
@@ -288,6 +292,7 @@ impl Plan {
                 Selection::Threshold(_) => "threshold",
             },
             shown_at_half: selection.shown_at_half(),
+            rows_of_unit: selection.lone_count(),
             delta: selection.delta(),
             epsilon: selection.epsilon(),
         })

@@ -6,7 +6,7 @@ use crate::selection::Selection;
 
 /// The noise, the quantiles, the selection of groups, and how many times worse the next best way is.
 pub(crate) fn reason(task: &Task<'_>, draft: &Draft, gain: f64) -> String {
-    let parts = [numbers(task, draft), quantiles(task.quantiles), selection(draft), comparison(draft, gain)];
+    let parts = [numbers(task, draft), quantiles(task.quantiles), selection(draft), comparison(gain)];
     let text = parts.into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join("; ");
     let mut letters = text.chars();
     letters.next().map_or(String::new(), |first| first.to_uppercase().chain(letters).chain(['.']).collect())
@@ -45,21 +45,20 @@ fn selection(draft: &Draft) -> String {
             rule.shown_at_half()
         ),
         Some(Selection::Threshold(threshold)) => {
-            let compared =
-                if threshold.statistic.is_some() { "their released count" } else { "a noisy number of units" };
+            let compared = if threshold.statistic.is_some() {
+                "a count of theirs that is released"
+            } else {
+                "a noisy number of units"
+            };
             format!("groups shown if {compared} is at least {}", threshold.least)
         }
     }
 }
 
-fn comparison(draft: &Draft, gain: f64) -> String {
-    if !(gain.is_finite() && gain > 1.005) {
-        return String::new();
-    }
-    match draft.selection {
-        None => format!("the next best way has {gain:.2} times the root mean square error"),
-        Some(_) => {
-            format!("the next best way is {gain:.2} times worse, by its error times the size of groups that it shows")
-        }
+fn comparison(gain: f64) -> String {
+    if gain.is_finite() && gain > 1.005 {
+        format!("the next best way has {gain:.2} times the root mean square error")
+    } else {
+        String::new()
     }
 }

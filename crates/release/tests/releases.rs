@@ -3,7 +3,8 @@
 
 use reticent_noise::randomness::SeededRandom;
 use reticent_release::{
-    Contribution, Design, Exact, Grid, Groups, Noisy, Plan, Reach, Released, Statistic, Totals, plan,
+    Contribution, Design, Exact, Grid, Groups, Noisy, Plan, Preferences, Reach, Released, Statistic, Totals, plan,
+    plan_with,
 };
 
 fn design(statistics: Vec<Statistic>, groups: Groups, max_groups: u32, epsilon: f64, delta: Option<f64>) -> Design {
@@ -67,11 +68,15 @@ fn noise_and_half_widths_are_those_of_the_plan() {
 /// Groups of one, few and many units, many times over.
 #[test]
 fn groups_are_shown_as_often_as_was_said() {
+    let grid = Grid::for_values(0.0, 10.0, true).unwrap();
+    let sum = Statistic::Sum { grid, contribution: Contribution::Rows(5) };
     let cases = [
         (vec![], 1, "optimal"),
-        (vec![Statistic::Count { max_rows: 5 }], 1, "optimal"),
+        (vec![Statistic::Count { max_rows: 5 }], 1, "threshold"),
+        (vec![sum.clone()], 1, "optimal"),
         (vec![Statistic::Units], 1, "threshold"),
         (vec![Statistic::Count { max_rows: 5 }], 60, "threshold"),
+        (vec![sum], 60, "threshold"),
         (vec![Statistic::Units, Statistic::Count { max_rows: 2 }], 60, "threshold"),
     ];
     for (seed, (statistics, max_groups, rule)) in cases.into_iter().enumerate() {
@@ -88,7 +93,7 @@ fn groups_are_shown_as_often_as_was_said() {
         assert!(share(half, seed) > 0.5 - 0.0173 && share(half - 1, seed + 1) < 0.5 + 0.0173, "{}", plan.reason());
         let lone = summary.delta / f64::from(max_groups);
         assert!(
-            share(1, seed + 2) <= lone + 6.0 * (lone / tries as f64).sqrt() + 1e-4,
+            share(u64::from(summary.rows_of_unit), seed + 2) <= lone + 6.0 * (lone / tries as f64).sqrt() + 1e-4,
             "a lone unit is shown too often"
         );
         assert_eq!(share(0, seed + 3), 0.0);
@@ -156,4 +161,55 @@ fn the_noise_is_the_best_for_the_reach() {
     assert!((many.1 - (4.2246794f64.powi(2) * 9.0 + 1.0 / 12.0).sqrt()).abs() < 1e-5, "{}", many.1);
     // The error of OpenDP's Laplace histogram at the same budget is sqrt 2 times 9.
     assert!(many.1 < 2f64.sqrt() * 9.0);
+}
+
+/// Groups that are found cost a count that is asked for nothing: its error is that of public groups, and groups are shown from where a threshold on Laplace noise of the same scale has them, or earlier.
+#[test]
+fn found_groups_have_the_error_of_public_ones() {
+    for (max_groups, max_rows, epsilon) in
+        [(1, 1, 1.0), (5, 1, 0.1), (5, 1, 1.0), (5, 2, 1.0), (2, 10, 3.0), (40, 2, 1.0)]
+    {
+        let delta = 1e-6;
+        let statistics = vec![Statistic::Count { max_rows }];
+        let found = plan(&design(statistics.clone(), Groups::Found, max_groups, epsilon, Some(delta))).unwrap();
+        let public = plan(&design(statistics, Groups::Public(1000), max_groups, epsilon, Some(delta))).unwrap();
+        let (error, least) = (found.standard_deviation(0).unwrap(), public.standard_deviation(0).unwrap());
+        let laplace = f64::from(max_groups * max_rows) / epsilon;
+        assert!(error <= 2f64.sqrt() * laplace, "{error} of {laplace}");
+        // Gaussian noise shares its delta with the threshold, which costs a few hundredths.
+        let allowed = if found.mechanism(0) == Some("gaussian") { 1.05 } else { 1.0 };
+        assert!(error <= allowed * least, "{error} for {least}");
+        let selection = found.selection().unwrap();
+        assert_eq!((selection.epsilon, selection.rows_of_unit), (0.0, max_rows));
+        let threshold = f64::from(max_rows) + laplace * (f64::from(max_groups) / (2.0 * delta)).ln();
+        // The formula is of a real threshold and of real noise; integers are up to one and a half above.
+        assert!(selection.shown_at_half as f64 <= threshold + 1.5, "{selection:?}: {threshold}");
+    }
+}
+
+/// Units select groups before rows, and rows before values.
+#[test]
+fn the_count_that_is_preferred_selects_groups() {
+    let counts = vec![Statistic::Count { max_rows: 3 }, Statistic::Count { max_rows: 3 }];
+    let of = |statistics: &[Statistic], select_by| {
+        let design = design(statistics.to_vec(), Groups::Found, 1, 1.0, Some(1e-2));
+        plan_with(&design, &Preferences { select_by, ..Preferences::default() }).unwrap()
+    };
+    // Groups whose first count is large and second is zero, of three rows a unit.
+    let exact = |plan: &Plan| {
+        let large = Totals::Integers(vec![1000; 50]);
+        let totals = plan.design().statistics.iter().enumerate();
+        let totals = totals.map(|(place, _)| if place == 0 { large.clone() } else { Totals::Integers(vec![0; 50]) });
+        Exact { units: vec![334; 50], totals: totals.collect() }
+    };
+    let shown = |plan: &Plan| plan.release(&exact(plan), &mut SeededRandom::new(3)).unwrap().kept.len();
+    assert_eq!(shown(&of(&counts, None)), 50);
+    assert_eq!(shown(&of(&counts, Some(0))), 50);
+    assert!(shown(&of(&counts, Some(1))) <= 2, "a count of nothing shows groups as often as a lone unit's");
+    let with_units = [counts, vec![Statistic::Units]].concat();
+    assert_eq!(of(&with_units, Some(0)).selection().unwrap().rows_of_unit, 1);
+    // A sum is no size: it never selects.
+    let grid = Grid::for_values(0.0, 10.0, true).unwrap();
+    let sum = Statistic::Sum { grid, contribution: Contribution::Rows(1) };
+    assert!(of(&[sum], Some(0)).selection().unwrap().epsilon > 0.0);
 }

@@ -14,4 +14,4 @@ mod session;
 pub use error::SessionError;
 pub use limits::limits;
 pub use record::{Cell, Cost, GroupsRecord, NoisyColumn, Record, Remaining, StatisticRecord};
-pub use session::{Ask, Question, Reply, Session};
+pub use session::{Ask, Progress, Question, Reply, Session};

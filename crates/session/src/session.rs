@@ -13,8 +13,26 @@ use reticent_query::{Answer, Options, Prepared, prepare};
 use std::path::Path;
 use std::time::Duration;
 
-/// How long to wait for the same query that another process has paid for.
+/// How long to wait for the same query that another process has paid for, before it is said that one waits ...
+const SILENCE: Duration = Duration::from_secs(1);
+
+/// ... and from then on.
 const PATIENCE: Duration = Duration::from_secs(30);
+
+/// What happens while a question is answered. None of it is for the analyst: rows are counted exactly.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Progress {
+    /// So many more rows were read.
+    Rows(u64),
+    /// Another process has paid for the same question, and its answer is waited for.
+    Waiting {
+        /// Where the ledger has that payment.
+        entry: u64,
+        /// How long at most.
+        at_most: Duration,
+    },
+}
 
 /// What is asked.
 #[derive(Clone, Debug)]
@@ -151,14 +169,14 @@ impl Session {
         Ok(ledger.amend(limits(self.policy.budget())?)?)
     }
 
-    /// Answers a query: from the ledger if it was answered before, and otherwise by paying for it. `progress` is told how many rows were read.
+    /// Answers a query: from the ledger if it was answered before, and otherwise by paying for it. `progress` is told what happens meanwhile.
     ///
     /// # Errors
     /// If it cannot be answered. What was reserved stays spent.
     pub async fn ask(
         &self,
         ask: &Ask<'_>,
-        progress: impl Fn(u64) + Send + Sync + 'static,
+        progress: impl Fn(Progress) + Send + Sync + 'static,
     ) -> Result<Reply, SessionError> {
         let question = self.question(ask).await?;
         let mut ledger = self.ledger()?;
@@ -175,7 +193,12 @@ impl Session {
             Admission::Reserved(reservation) => reservation,
             Admission::Stored(answer) => return stored(answer.bytes),
             Admission::Pending(pending) => {
-                return match ledger.wait_for_answer(question.fingerprint, PATIENCE)? {
+                let mut answer = ledger.wait_for_answer(question.fingerprint, SILENCE)?;
+                if answer.is_none() {
+                    progress(Progress::Waiting { entry: pending.reservation, at_most: PATIENCE });
+                    answer = ledger.wait_for_answer(question.fingerprint, PATIENCE)?;
+                }
+                return match answer {
                     Some(answer) => stored(answer.bytes),
                     None => Err(SessionError::Fault(format!(
                         "the same query was paid for before (entry {} of the ledger) and has no answer: it is being \
@@ -185,7 +208,7 @@ impl Session {
                 };
             }
         };
-        let written = match opened.run(&mut random, progress).await {
+        let written = match opened.run(&mut random, move |rows| progress(Progress::Rows(rows))).await {
             Ok(answer) => self.written(&mut ledger, &question, &answer, reservation.number()),
             Err(error) => Err(error.into()),
         };
@@ -277,9 +300,11 @@ fn record(question: &Question, answer: &Answer, remaining: Remaining, entry: u64
         cost: Cost { epsilon: guarantee.epsilon, delta: guarantee.delta },
         remaining,
         mechanisms: question.statistics.clone(),
-        selection: plan
-            .selection()
-            .map(|selection| SelectionRecord { rule: selection.rule.to_owned(), shown_from: selection.shown_at_half }),
+        selection: plan.selection().map(|selection| SelectionRecord {
+            rule: selection.rule.to_owned(),
+            shown_from: selection.shown_at_half,
+            rows_of_unit: selection.rows_of_unit,
+        }),
         reason: plan.reason().to_owned(),
         query: prepared.sql.clone(),
         entry,

@@ -2,6 +2,7 @@
 
 use super::query::{Asked, runtime};
 use crate::Format;
+use crate::answer_table::size_of_group;
 use crate::failure::Failure;
 use crate::numbers::{rounded, rounded_down, rounded_up};
 use crate::output::Output;
@@ -55,7 +56,7 @@ struct Cost {
 #[serde(rename_all = "kebab-case")]
 enum Groups {
     Public(u64),
-    Selected { rule: &'static str, shown_from: u64, delta: f64 },
+    Selected { rule: &'static str, shown_from: u64, rows_of_unit: u32, delta: f64 },
 }
 
 /// Plans and prints.
@@ -82,9 +83,12 @@ fn explain(question: &Question, ledger: Ledger) -> Explanation<'_> {
     let prepared = &question.prepared;
     let guarantee = prepared.plan.guarantee();
     let groups = match (prepared.plan.selection(), prepared.aggregation.public_groups()) {
-        (Some(selection), _) => {
-            Groups::Selected { rule: selection.rule, shown_from: selection.shown_at_half, delta: selection.delta }
-        }
+        (Some(selection), _) => Groups::Selected {
+            rule: selection.rule,
+            shown_from: selection.shown_at_half,
+            rows_of_unit: selection.rows_of_unit,
+            delta: selection.delta,
+        },
         (None, count) => Groups::Public(count.unwrap_or(1)),
     };
     Explanation {
@@ -131,9 +135,10 @@ fn table(explanation: &Explanation<'_>, has_unit: bool, unit: &str) -> String {
         &match &explanation.groups {
             Groups::Public(1) => "one".to_owned(),
             Groups::Public(count) => format!("{count}, public: all are shown, also the empty ones"),
-            Groups::Selected { rule, shown_from, delta } => format!(
-                "those with enough people ({rule} selection, delta {}): one with {shown_from} is shown as often as not",
-                rounded_up(*delta)
+            Groups::Selected { rule, shown_from, rows_of_unit, delta } => format!(
+                "those that are large enough ({rule} selection, delta {}): one with {} is shown as often as not",
+                rounded_up(*delta),
+                size_of_group(*shown_from, *rows_of_unit)
             ),
         },
     ]);

@@ -6,7 +6,7 @@ use crate::options::number;
 use crate::output::Output;
 use crate::{AnswerFormat, scan_progress};
 use reticent_query::Options;
-use reticent_session::{Ask, Session};
+use reticent_session::{Ask, Progress, Session};
 use std::io::{self, IsTerminal, Write};
 use std::path::PathBuf;
 
@@ -77,7 +77,19 @@ pub fn run(arguments: &Query, format: AnswerFormat, output: &mut Output) -> Resu
     let ask = Ask { sql: &sql, options: arguments.asked.options(), fresh: arguments.fresh };
     let progress = scan_progress::ScanProgress::new();
     let reached = progress.clone();
-    let reply = runtime()?.block_on(session.ask(&ask, move |rows| reached.add(rows)));
+    let reply = runtime()?.block_on(session.ask(&ask, move |progress| match progress {
+        Progress::Rows(rows) => reached.add(rows),
+        Progress::Waiting { entry, at_most } => {
+            // Without standard error there is nobody to tell.
+            let _ = writeln!(
+                io::stderr(),
+                "the same query is being computed by another process (entry {entry} of the ledger): waiting for its answer, {} seconds at \
+                 most",
+                at_most.as_secs()
+            );
+        }
+        _ => {}
+    }));
     progress.done();
     let reply = reply?;
     if reply.stored && format != AnswerFormat::Table {

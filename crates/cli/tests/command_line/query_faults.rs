@@ -4,7 +4,10 @@ use crate::program::{Run, run};
 use crate::question::Folder;
 use datafusion::arrow::array::{ArrayRef, Int64Array, RecordBatch, StringArray};
 use datafusion::parquet::arrow::ArrowWriter;
+use reticent_ledger::{Admission, Ledger, Request};
+use reticent_session::{Ask, Session, limits};
 use serde_json::Value;
+use std::io::{BufRead, BufReader};
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::PermissionsExt;
 use std::sync::Arc;
@@ -211,6 +214,36 @@ fn many_who_ask_the_same_at_once_get_one_answer() {
     let answers: Vec<Vec<u8>> = asking.into_iter().map(|child| child.wait_with_output().unwrap().stdout).collect();
     assert!(answers.iter().all(|answer| answer == &answers[0] && !answer.is_empty()));
     assert_eq!(folder.spent(), 0.25);
+}
+
+/// Somebody else has paid for the same question and is slow, and then gives up: one who waits is told so, and that there is no answer.
+#[test]
+fn who_waits_for_another_process_is_told() {
+    let folder = Folder::factory("waiting");
+    let session = Session::load(&folder.file("policy.toml")).unwrap();
+    let ask = Ask { sql: SMOKERS, options: Default::default(), fresh: false };
+    let question =
+        tokio::runtime::Builder::new_current_thread().build().unwrap().block_on(session.question(&ask)).unwrap();
+    let request = Request {
+        fingerprint: question.fingerprint,
+        query: SMOKERS.into(),
+        events: question.prepared.plan.events(),
+        selection_delta: 0.0,
+        fresh: false,
+    };
+    let mut ledger = Ledger::create(&folder.ledger(), limits(session.policy().budget()).unwrap()).unwrap();
+    let Admission::Reserved(reservation) = ledger.reserve(&request).unwrap() else { panic!("nobody else is here") };
+    let mut child = folder.spawn(&["query", SMOKERS]);
+    let mut said = BufReader::new(child.stderr.take().unwrap());
+    let mut line = String::new();
+    said.read_line(&mut line).unwrap();
+    assert!(line.contains("another process (entry 2 of the ledger)") && line.contains("30 seconds at most"), "{line}");
+    ledger.abandon(&reservation).unwrap();
+    line.clear();
+    said.read_line(&mut line).unwrap();
+    assert!(line.starts_with("error: the same query was paid for before (entry 2"), "{line}");
+    let output = child.wait_with_output().unwrap();
+    assert_eq!((output.status.code(), output.stdout.as_slice()), (Some(1), &b""[..]));
 }
 
 /// The program is killed at moments spread over its whole run. Whatever it had printed is paid for, and nothing more than the budget is spent.

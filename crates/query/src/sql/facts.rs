@@ -32,10 +32,12 @@ pub(crate) struct Facts {
     /// The limits of one unit's sum in one group, if the policy states them.
     pub(crate) unit_range: Option<Range>,
     pub(crate) nullable: bool,
+    /// Whether it holds the unit of each row, as the other side of an inner join on the unit does.
+    pub(crate) is_unit: bool,
 }
 
 impl Facts {
     pub(crate) fn unknown() -> Facts {
-        Facts { range: Range::UNKNOWN, domain: Domain::Unknown, unit_range: None, nullable: true }
+        Facts { range: Range::UNKNOWN, domain: Domain::Unknown, unit_range: None, nullable: true, is_unit: false }
     }
 }

@@ -56,10 +56,13 @@ pub(crate) fn planner(error: datafusion::common::DataFusionError) -> QueryError 
 
 /// The planner's message without its own names for kinds of errors, and without guesses, which differ from run to run.
 fn in_plain_words(message: &str) -> String {
-    let kinds = ["Error during planning: ", "Schema error: ", "This feature is not implemented: ", "Internal error: "];
+    let kinds = ["type_coercion\ncaused by\n", "Error during planning: ", "Schema error: ", "Internal error: "];
     let mut words = message;
     while let Some(rest) = kinds.iter().find_map(|kind| words.strip_prefix(kind)) {
         words = rest;
+    }
+    if let Some(what) = words.strip_prefix("This feature is not implemented: ") {
+        return format!("this is not offered: {what}; see docs/sql.md for what is");
     }
     if let Some((call, _)) = words.split_once(" failed to match any signature") {
         return format!("{call} does not take arguments of these types; see docs/sql.md for what is offered");
@@ -68,7 +71,9 @@ fn in_plain_words(message: &str) -> String {
         return format!("{words}: casts are not part of a name; compute one of the two in a sub-query");
     }
     let words = words.split("\nDid you mean").next().unwrap_or(words);
-    words.replace("datafusion.public.", "").replace("datafusion.", "")
+    // It tells of settings that nobody can change here.
+    let lines: Vec<&str> = words.lines().filter(|line| !line.starts_with("Column names are case sensitive.")).collect();
+    lines.join("\n").replace("datafusion.public.", "").replace("datafusion.", "")
 }
 
 /// The column that an expression is, if it is one under another name.
@@ -101,7 +106,8 @@ impl Rows {
         match self.unit {
             Unit::EachRow => false,
             Unit::Column(place) => {
-                plain_column(expression).and_then(|column| self.place(column)).is_some_and(|found| found == place)
+                let found = plain_column(expression).and_then(|column| self.place(column));
+                found.is_some_and(|found| found == place || self.facts[found].is_unit)
             }
         }
     }
@@ -171,7 +177,8 @@ fn widened(facts: &[Facts], nullable: bool) -> Vec<Facts> {
         },
         _ => Facts { nullable: fact.nullable || nullable, ..fact.clone() },
     };
-    facts.iter().map(widen).collect()
+    // NULL where there is no match is nobody, and not the unit of the row.
+    facts.iter().map(|fact| Facts { is_unit: fact.is_unit && !nullable, ..widen(fact) }).collect()
 }
 
 /// A join of private rows (on the left if `private_is_left`) with public ones, of which `public` is known. `identifies` says whether the public columns of the join identify a row.
@@ -236,7 +243,10 @@ pub(crate) fn of_one_unit(join: Join, left: &Rows, right: &Rows) -> Result<Rows,
     let width = left.facts.len();
     let (facts, place, hidden) = match join.join_type {
         Inner | Left => {
-            let right_side = widened(&right.facts, join.join_type == Left);
+            let mut right_facts = right.facts.clone();
+            // A unit is an integer or a text, of which equal ones are the same.
+            right_facts[right_place].is_unit = true;
+            let right_side = widened(&right_facts, join.join_type == Left);
             ([left.facts.clone(), right_side].concat(), left_place, left.hidden)
         }
         Right => ([widened(&left.facts, true), right.facts.clone()].concat(), width + right_place, right.hidden),

@@ -8,7 +8,7 @@ use datafusion::arrow::array::RecordBatchOptions;
 use datafusion::arrow::compute::can_cast_types;
 use datafusion::arrow::datatypes::{DataType, Schema, TimeUnit};
 use datafusion::arrow::record_batch::RecordBatch;
-use datafusion::common::tree_node::{Transformed, TreeNode};
+use datafusion::common::tree_node::{Transformed, TreeNode, TreeNodeRecursion};
 use datafusion::common::{DFSchema, ScalarValue};
 use datafusion::logical_expr::execution_props::ExecutionProps;
 use datafusion::logical_expr::expr::{AggregateFunction, Alias, Between, Case, InList, Like, ScalarFunction};
@@ -20,6 +20,9 @@ use std::sync::Arc;
 
 /// The most values in an `IN` list.
 const LONGEST_LIST: usize = 10_000;
+
+/// The most parts of an expression once it is total, not counting literals, of which lists have many. Some functions are made so by a test of their argument, which is then written twice: nested in each other, thirty of them would fill any memory.
+const LARGEST: usize = 2_000;
 
 /// The first and the last day of the years 1 to 9999, in days since 1970: beyond them calendar functions have no answer.
 const DAYS: (i32, i32) = (-719_162, 2_932_896);
@@ -135,10 +138,10 @@ impl<'a> Total<'a> {
                 high: self.boxed(&between.high)?,
             }),
             Expr::Case(case) => self.case(case)?,
-            Expr::Cast(cast) => self.cast(&cast.expr, cast.field.data_type())?,
-            Expr::TryCast(cast) => self.cast(&cast.expr, cast.field.data_type())?,
+            Expr::Cast(cast) => of_bearable_size(self.cast(&cast.expr, cast.field.data_type())?)?,
+            Expr::TryCast(cast) => of_bearable_size(self.cast(&cast.expr, cast.field.data_type())?)?,
             Expr::InList(list) => self.in_list(list)?,
-            Expr::ScalarFunction(call) => self.function(call)?,
+            Expr::ScalarFunction(call) => of_bearable_size(self.function(call)?)?,
             Expr::InSubquery(within) => {
                 let mut checked = within.clone();
                 checked.expr = self.boxed(&within.expr)?;
@@ -348,6 +351,12 @@ impl<'a> Total<'a> {
         if !can_cast_types(&from, to) || strange {
             return refused(format!("a cast from {from} to {to} is not offered; for dates use DATE_PART"));
         }
+        if let Expr::Literal(literal, _) = inner
+            && !literal.is_null()
+            && !literal.cast_to(to).is_ok_and(|value| !value.is_null())
+        {
+            return refused(format!("{literal} is compared with, or cast to, {to}, which it is not a value of"));
+        }
         let mut value = self.expression(inner)?;
         let shown = to.is_string() || (*to == DataType::Date32 && from != DataType::Date32);
         if matches!(from, DataType::Date32 | DataType::Timestamp(..)) && shown {
@@ -452,6 +461,23 @@ impl<'a> Total<'a> {
             }
         }
     }
+}
+
+/// The expression, unless it has grown too large. Each call that could double it is followed by this, so that nothing larger than twice the limit, or a few times for several arguments, is ever made.
+fn of_bearable_size(expression: Expr) -> Result<Expr, QueryError> {
+    let mut parts = 0;
+    let counted = expression.apply(|part| {
+        parts += usize::from(!matches!(part, Expr::Literal(..)));
+        Ok(if parts > LARGEST { TreeNodeRecursion::Stop } else { TreeNodeRecursion::Continue })
+    });
+    counted.map_err(planner)?;
+    if parts > LARGEST {
+        return refused(format!(
+            "functions are nested so deep in each other that the expression has more than {LARGEST} parts: nest fewer of \
+             them"
+        ));
+    }
+    Ok(expression)
 }
 
 /// The value of an expression that is a literal, perhaps cast or negated by the parser.

@@ -96,9 +96,11 @@ fn a_group_of_one_person_is_not_shown() {
     }
     rows.push_str("999,singleton,1,1\n");
     let (_folder, policy) = stored(&rows);
-    let prepared =
-        wait(prepare(&policy, "SELECT tag, COUNT(*) FROM t GROUP BY tag", Options::default())).expect("offered");
-    // One person shows a group with probability delta, 1e-6 in 20 tries: 2e-5 false alarms.
+    let options = Options { delta: Some(1e-12), ..Options::default() };
+    let prepared = wait(prepare(&policy, "SELECT tag, COUNT(*) FROM t GROUP BY tag", options)).expect("offered");
+    let selection = prepared.plan.selection().expect("groups are found");
+    // One person shows a group with probability 1e-12 at most, in each of 20 tries. That 500 people do not is rarer: the noise that hides them is farther from its centre than the noise that would show one.
+    assert!(selection.delta <= 1e-12 && selection.shown_at_half < 250);
     for _ in 0..20 {
         let mut random = SecureRandom::new().expect("random bits");
         let answer = wait(async { prepared.open(&policy).await?.run(&mut random, |_| ()).await }).expect("an answer");
@@ -181,4 +183,49 @@ fn sizes_far_beyond_the_data_cost_nothing() {
     let beyond = Options { max_rows: Some(u32::MAX), ..Options::default() };
     let message = wait(prepare(&policy, "SELECT SUM(x) FROM t", beyond)).expect_err("beyond 2^53").to_string();
     assert!(message.contains("sensitivity"), "{message}");
+}
+
+#[test]
+fn sums_of_a_unit_at_the_limits_of_integers_count_for_no_more() {
+    let sql =
+        "SELECT SUM(GREATEST(LEAST(s, 50), -50)) FROM (SELECT id, SUM(CAST(tag AS BIGINT)) AS s FROM t GROUP BY id) q";
+    let total = |rows: &str| {
+        let (_folder, policy) = stored(rows);
+        let (prepared, exact) = exact(&policy, sql);
+        (prepared.plan.influence(0).expect("a statistic").per_group, whole(&exact.totals[0]))
+    };
+    let ordinary = "1,30,1,1\n1,-7,1,1\n2,5,1,1\n";
+    let (influence, expected) = total(ordinary);
+    for values in [[i64::MAX, i64::MAX], [i64::MIN, i64::MIN], [i64::MIN, -1], [i64::MAX, 1], [i64::MAX, i64::MIN]] {
+        let [first, second] = values;
+        let (_, forwards) = total(&format!("{ordinary}7,{first},1,1\n7,{second},1,1\n"));
+        let (_, backwards) = total(&format!("7,{second},1,1\n7,{first},1,1\n{ordinary}"));
+        assert_eq!(forwards, backwards, "{values:?}");
+        assert!((forwards - expected).unsigned_abs() <= u128::from(influence), "{values:?}: {forwards} for {expected}");
+    }
+}
+
+#[test]
+fn a_chain_of_joins_on_the_unit_is_one_of_joins_with_the_first() {
+    let (_folder, policy) = World::random(40, 10, &mut Draw::new(3)).stored(3, 3);
+    let of = |sql: &str| {
+        wait(async {
+            let prepared = prepare(&policy, sql, Options::default()).await.expect(sql);
+            let (_, exact) = totals(&prepared, &policy, Draw::new(9).key()).await.expect(sql);
+            exact
+        })
+    };
+    let through = |side: &str| {
+        of(&format!(
+            "SELECT COUNT(*), SUM(p.age), COUNT(DISTINCT {side}.person) FROM people p JOIN visits v ON p.person = v.person \
+             JOIN people q ON {side}.person = q.person JOIN visits w ON {side}.person = w.person"
+        ))
+    };
+    let (star, chain) = (through("p"), through("v"));
+    assert!(star == chain && whole(&star.totals[0]) > 0);
+    // Where the middle may be missing its column is not the unit of the row.
+    let gap =
+        "SELECT COUNT(*) FROM people p LEFT JOIN visits v ON p.person = v.person JOIN people q ON v.person = q.person";
+    let message = wait(prepare(&policy, gap, Options::default())).expect_err("refused").to_string();
+    assert!(message.contains("privacy unit"), "{message}");
 }

@@ -216,3 +216,53 @@ fn names_in_any_case_quotes_and_script_and_comments_are_read() {
         assert!(answer.table.num_rows() >= 1, "{sql}");
     }
 }
+
+#[test]
+fn the_planners_messages_are_in_plain_words() {
+    let (_folder, policy) = World::random(5, 2, &mut Draw::new(3)).stored(3, 3);
+    for (sql, expected) in [
+        ("SELECT TOP 5 COUNT(*) FROM people", "is not offered"),
+        ("SELECT COUNT(*) FROM people WHERE age LIKE '1%'", "LIKE"),
+        ("SELECT \"Age\", COUNT(*) FROM people GROUP BY 1", "No field named"),
+        ("SELECT COUNT(*) FROM people WHERE age BETWEEN 'a' AND 'b'", "not a value of"),
+        ("SELECT COUNT(*) FROM people WHERE day > 'tomorrow'", "not a value of"),
+    ] {
+        let message = refusal(&policy, sql).expect(sql);
+        assert!(message.contains(expected), "{sql}: {message}");
+        for word in ["caused by", "type_coercion", "enable_ident_normalization", "Error during planning"] {
+            assert!(!message.contains(word), "{sql}: {message}");
+        }
+    }
+    assert_eq!(refusal(&policy, "SELECT COUNT(*) FROM people WHERE day > '2024-01-31' AND age > '17'"), None);
+}
+
+#[test]
+fn functions_nested_in_each_other_are_refused_before_they_fill_the_memory() {
+    let (_folder, policy) = World::random(5, 2, &mut Draw::new(3)).stored(3, 3);
+    for (open, close) in [("SQRT(", ")"), ("ABS(", ")"), ("COALESCE(", ", 1)"), ("POWER(", ", 2)")] {
+        let nested = |depth: usize| {
+            format!("SELECT COUNT(*) FROM people WHERE {}score{} > 1", open.repeat(depth), close.repeat(depth))
+        };
+        let message = refusal(&policy, &nested(40)).expect("refused");
+        assert!(message.contains("nested"), "{message}");
+        assert_eq!(refusal(&policy, &nested(4)), None);
+    }
+}
+
+#[test]
+fn real_numbers_identify_no_row_of_a_public_table() {
+    let folder = tempfile::tempdir().expect("a folder");
+    std::fs::write(folder.path().join("rates.csv"), "rate,code\n0.0,1\n-0.0,2\n").expect("written");
+    let policy = "[budget]\nepsilon = 1\n[tables.t]\nsource = 't.csv'\neach_row = true\n[tables.t.columns]\nrate = { type = 'real' }\n\
+        code = { type = 'integer' }\n[tables.rates]\nsource = 'rates.csv'\npublic = true\nunique = ['UNIQUE']\n[tables.rates.columns]\n\
+        rate = { type = 'real' }\ncode = { type = 'integer' }\n";
+    // Both columns differ in every row as they are written; but 0.0 and -0.0 are one number, of which a join makes two rows.
+    for (column, offered) in [("code", true), ("rate", false)] {
+        let policy =
+            Policy::parse(&policy.replace("UNIQUE", column), &folder.path().join("policy.toml")).expect("valid");
+        let sql = format!("SELECT COUNT(*) FROM t JOIN rates r ON t.{column} = r.{column}");
+        let message = refusal(&policy, &sql);
+        assert_eq!(message.is_none(), offered, "{message:?}");
+        assert!(message.is_none_or(|message| message.contains("each row is a privacy unit")));
+    }
+}

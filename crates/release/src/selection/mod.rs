@@ -4,7 +4,7 @@ mod optimal;
 mod threshold;
 
 pub(crate) use optimal::OptimalSelection;
-pub(crate) use threshold::Threshold;
+pub(crate) use threshold::{Compared, Threshold};
 
 use reticent_events::Event;
 use reticent_numerics::rounding::mul_up;
@@ -14,7 +14,7 @@ use reticent_numerics::rounding::mul_up;
 pub(crate) enum Selection {
     /// A coin of its own for each group, of which one unit moves as many as `groups`.
     Optimal { rule: OptimalSelection, groups: u32 },
-    /// A noisy number of units that is large enough.
+    /// A noisy count that is large enough.
     Threshold(Threshold),
 }
 
@@ -50,12 +50,20 @@ impl Selection {
         }
     }
 
-    /// The least number of units with which a group is shown with probability 1/2 at least.
+    /// The least count, of units or (if a threshold is on rows) of rows, with which a group is shown with probability 1/2 at least.
     pub(crate) fn shown_at_half(&self) -> u64 {
         match self {
             Selection::Optimal { rule, .. } => rule.shown_at_half(),
             // P[n + N >= n] >= 1/2 for symmetric noise.
             Selection::Threshold(threshold) => threshold.least.unsigned_abs(),
+        }
+    }
+
+    /// The most that one unit adds to the count that selects: more than 1 only for rows.
+    pub(crate) fn lone_count(&self) -> u32 {
+        match self {
+            Selection::Optimal { .. } => 1,
+            Selection::Threshold(threshold) => threshold.lone_count,
         }
     }
 }
