@@ -89,7 +89,7 @@ fn complete_rows(path: &Path) -> Result<Vec<Person>, ReproductionError> {
 }
 
 /// Fisher and Yates.
-pub(super) fn shuffle<T>(items: &mut [T], random: &mut dyn RandomBits) -> Result<(), ReproductionError> {
+fn shuffle<T>(items: &mut [T], random: &mut dyn RandomBits) -> Result<(), ReproductionError> {
     for last in (1..items.len()).rev() {
         items.swap(last, below(last as u64 + 1, random)? as usize);
     }
@@ -177,7 +177,7 @@ pub(super) mod tests {
         }
     }
 
-    /// Each of three positions is taken by an item with probability 1/3. The counts of 30,000 shuffles lie within 5 of their deviations of 82, but for a false alarm of 5e-6.
+    /// Each of three positions is taken by an item with probability 1/3. The counts of 30,000 shuffles lie within 5.5 of their deviations of 82, but for a false alarm of 2e-7.
     #[test]
     fn shuffles_are_uniform() {
         let mut random = Setting::new(7).random("test", 1);
@@ -187,6 +187,6 @@ pub(super) mod tests {
             shuffle(&mut items, &mut random).expect("seeded");
             first[items[0]] += 1;
         }
-        assert!(first.iter().all(|count| (count - 10_000).abs() < 410), "{first:?}");
+        assert!(first.iter().all(|count| (count - 10_000).abs() < 450), "{first:?}");
     }
 }
