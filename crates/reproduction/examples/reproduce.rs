@@ -17,7 +17,7 @@ fn main() -> Result<ExitCode, ReproductionError> {
         eprintln!("usage: reproduce OUT SEED [DATA [NAME [REPEATS]]]");
         return Ok(ExitCode::from(2));
     };
-    let mut setting = Setting::new(seed);
+    let mut setting = Setting::new(seed).watched_by(|share| eprint!("{:5.1}%\r", 100.0 * share));
     let mut command = format!("reticent reproduce --seed {seed}");
     if let Some(data) = given(2) {
         setting = setting.with_data(PathBuf::from(data));

@@ -19,7 +19,7 @@ details{margin:.6em 0}code{background:#f3f3f3;padding:.1em .3em}";
 /// same run gives the same page.
 pub fn page(runs: &[Run], setting: &Setting, command: &str) -> String {
     let mut html = format!(
-        "<!DOCTYPE html>\n<html lang=\"en\">\n<head><meta charset=\"utf-8\"><title>The papers, reproduced</title>\n<style>\n{STYLE}\n</style></head>\n<body>\n\
+        "<!DOCTYPE html>\n<html lang=\"en\">\n<head><meta charset=\"utf-8\"><meta name=\"viewport\" content=\"width=device-width\"><title>The papers, reproduced</title>\n<style>\n{STYLE}\n</style></head>\n<body>\n\
          <h1>The papers, reproduced</h1>\n<p>Made by <code>{}</code> with seed {}. Every privacy figure is a certified bound. The noise is exact but seeded: \
          it protects nobody. A simulated finding counts as shown where a difference that is not there would have its margin with probability below 3e-7. \
          {}</p>\n",
@@ -28,6 +28,7 @@ pub fn page(runs: &[Run], setting: &Setting, command: &str) -> String {
         tally(runs)
     );
     skipped(&mut html, runs);
+    contents(&mut html, runs);
     for paper in Paper::ALL {
         let of_paper: Vec<&Run> = runs.iter().filter(|run| run.experiment.paper == paper).collect();
         if of_paper.is_empty() {
@@ -60,6 +61,20 @@ fn skipped(html: &mut String, runs: &[Run]) {
             names.join(", ")
         );
     }
+}
+
+/// Where to find what.
+fn contents(html: &mut String, runs: &[Run]) {
+    html.push_str("<ul>\n");
+    for Run { experiment, .. } in runs {
+        let _ = writeln!(
+            html,
+            "<li><a href=\"#{0}\"><code>{0}</code></a> {1}</li>",
+            experiment.name,
+            escaped(experiment.title)
+        );
+    }
+    html.push_str("</ul>\n");
 }
 
 fn section(html: &mut String, run: &Run) {
@@ -139,6 +154,9 @@ mod tests {
         assert!(html.contains("not given with --data: liu-adult.") && html.contains("Skipped: it reads adult"));
         assert!(html.contains("a &lt; b") && html.contains("corrected, erratum L2") && html.contains("seed 9"));
         assert!(html.contains("NOT SHOWN: 1.0 standard errors, 5.5 needed") && html.contains("shows 1 of 2 claims"));
+        for name in ["liu-adult", "lecture-counting"] {
+            assert!(html.contains(&format!("href=\"#{name}\"")) && html.contains(&format!("id=\"{name}\"")));
+        }
         // Self-contained: nothing is fetched.
         assert!(!html.contains("src=") && !html.contains("http-equiv"));
     }
