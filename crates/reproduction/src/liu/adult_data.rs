@@ -115,6 +115,7 @@ pub(super) mod tests {
     use flate2::write::GzEncoder;
     use std::io::Write;
     use std::path::PathBuf;
+    use std::sync::atomic::{AtomicU32, Ordering};
 
     /// A folder that is removed with its content.
     pub(crate) struct Folder(pub(crate) PathBuf);
@@ -125,8 +126,11 @@ pub(super) mod tests {
         }
     }
 
+    /// A folder of its own for each call: tests of one process run at once, and each removes its own.
     pub(crate) fn folder_with(name: &str, text: &str) -> Folder {
-        let folder = Folder(std::env::temp_dir().join(format!("reticent-{name}-{}", std::process::id())));
+        static MADE: AtomicU32 = AtomicU32::new(0);
+        let number = MADE.fetch_add(1, Ordering::Relaxed);
+        let folder = Folder(std::env::temp_dir().join(format!("reticent-{name}-{}-{number}", std::process::id())));
         std::fs::create_dir_all(folder.0.join("adult")).expect("made");
         let file = std::fs::File::create(folder.0.join("adult").join("adult_train.csv.gz")).expect("made");
         let mut packed = GzEncoder::new(file, Compression::fast());
