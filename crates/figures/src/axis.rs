@@ -119,10 +119,14 @@ impl Ruler {
     }
 }
 
-/// 1, 2 or 5 times a power of ten, and at least `step`.
+/// 1, 2, 2.5 or 5 times a power of ten, and at least `step`.
 fn round_step(step: f64) -> f64 {
     let power = 10f64.powf(step.log10().floor());
-    [1.0, 2.0, 5.0, 10.0].into_iter().map(|factor| factor * power).find(|&round| round >= step * 0.999).unwrap_or(step)
+    [1.0, 2.0, 2.5, 5.0, 10.0]
+        .into_iter()
+        .map(|factor| factor * power)
+        .find(|&round| round >= step * 0.999)
+        .unwrap_or(step)
 }
 
 #[cfg(test)]
@@ -134,6 +138,9 @@ mod tests {
         let ruler = Axis::linear("x").around([0.0, 0.93].into_iter());
         let texts: Vec<_> = ruler.ticks().into_iter().map(|tick| tick.1).collect();
         assert_eq!(texts, ["0", "0.2", "0.4", "0.6", "0.8"]);
+        let wide = Axis::linear("x").around([10_700.0, 22_900.0].into_iter());
+        let texts: Vec<_> = wide.ticks().into_iter().map(|tick| tick.1).collect();
+        assert_eq!(texts, ["12500", "15000", "17500", "20000", "22500"]);
         let ruler = Axis::logarithmic("x").around([1e-3, 10.0].into_iter());
         let texts: Vec<_> = ruler.ticks().into_iter().map(|tick| tick.1).collect();
         assert_eq!(texts, ["0.001", "0.01", "0.1", "1", "10"]);

@@ -18,14 +18,19 @@ fn main() -> Result<ExitCode, ReproductionError> {
         return Ok(ExitCode::from(2));
     };
     let mut setting = Setting::new(seed).watched_by(|share| eprint!("{:5.1}%\r", 100.0 * share));
-    let mut command = format!("reticent reproduce --seed {seed}");
+    let mut command = "reticent reproduce".to_string();
+    if let Some(name) = given(3) {
+        command += &format!(" {name}");
+    }
     if let Some(data) = given(2) {
         setting = setting.with_data(PathBuf::from(data));
-        command = format!("reticent reproduce --data DIR --seed {seed}");
+        command += " --data DIR";
     }
     if let Some(Ok(repeats)) = given(4).map(str::parse) {
         setting = setting.with_repeats(repeats)?;
+        command += &format!(" --repeats {repeats}");
     }
+    command += &format!(" --seed {seed}");
     let begun = Cell::new(Instant::now());
     let runs = reproduce(given(3), &setting, &PathBuf::from(out), &command, |_, experiment| {
         eprintln!("{:8.1} s; {}", begun.replace(Instant::now()).elapsed().as_secs_f64(), experiment.name);

@@ -40,7 +40,7 @@ fn table(findings: &[Finding]) -> String {
 
 /// Text that does not end a cell or begin a tag.
 fn cell(text: &str) -> String {
-    text.replace('&', "&amp;").replace('<', "&lt;").replace('|', "\\|").replace('*', "\\*")
+    text.replace("<=", "\u{2264}").replace('&', "&amp;").replace('<', "&lt;").replace('|', "\\|").replace('*', "\\*")
 }
 
 #[cfg(test)]
@@ -53,7 +53,7 @@ mod tests {
         let experiment = |name| Experiment::named(name).expect("known");
         let findings = vec![
             Finding::computed("a < b", "P(|x| > 1)".into(), Verdict::Corrected("L2"), true),
-            Finding::computed("c", "d".into(), Verdict::Holds, false),
+            Finding::computed("c", "1 <= d".into(), Verdict::Holds, false),
             Finding::stated("e", "f".into(), Verdict::Qualified),
         ];
         let outcome = Some(Outcome { findings, ..Outcome::default() });
@@ -63,7 +63,7 @@ mod tests {
         ];
         let text = summary(&runs);
         assert!(text.contains("| a &lt; b | P(\\|x\\| > 1) | corrected, erratum L2 |\n"), "{text}");
-        assert!(text.contains("| c | d | **not shown by this run** (expected: holds) |\n"), "{text}");
+        assert!(text.contains("| c | 1 \u{2264} d | **not shown by this run** (expected: holds) |\n"), "{text}");
         assert!(text.contains("| e | f | holds in the paper's setting only |\n"), "{text}");
         assert!(text.contains("(`liu-adult`)\n\nSkipped") && !text.contains("Zhao"), "{text}");
     }
