@@ -46,10 +46,11 @@ impl Chart {
         }
     }
 
-    /// From the least value that is not below the floor to the greatest, with a little room, so that a line which falls further ends at the edge.
+    /// From the least value that is not below the floor to the greatest, the mark among them, with a little room: a line which falls further ends at the edge.
     fn vertical_axis(&self) -> Axis {
         let axis = Axis::logarithmic(self.vertical.clone());
-        let values = self.curves.iter().flat_map(|curve| &curve.points).map(|point| point.1);
+        let points = self.curves.iter().flat_map(|curve| &curve.points).copied().chain(self.mark.map(|mark| mark.1));
+        let values = points.map(|point| point.1);
         let drawn = values.filter(|value| *value >= self.floor && *value > 0.0 && value.is_finite());
         let (low, high) = drawn.fold((f64::INFINITY, 0.0f64), |(low, high), value| (low.min(value), high.max(value)));
         let room = (high / low).powf(0.03);
@@ -79,8 +80,9 @@ mod tests {
         assert!((0.1..1.0).contains(&(low / 0.5e-10)) && (1.0..10.0).contains(&(high / 0.5)), "{low} {high}");
         let svg = falling.svg();
         assert!(svg.contains("a &lt; b") && svg.contains("clip-path") && svg.matches("<polyline").count() == 1);
-        let marked = Chart { mark: Some(("the answer", (2.0, 1e-4))), ..falling }.svg();
-        assert!(marked.contains(">the answer<"));
+        let marked = Chart { mark: Some(("the answer", (2.0, 1e-11))), ..falling };
+        assert!(marked.vertical_axis().range.is_some_and(|range| range.0 < 1e-11));
+        assert!(marked.svg().contains(">the answer<"));
     }
 
     #[test]
