@@ -35,15 +35,11 @@ impl Chart {
     }
 
     fn panel(&self, title: &str) -> Panel {
-        let mut series: Vec<Series> =
-            self.curves.iter().map(|curve| Series::line(curve.name.clone(), curve.points.clone())).collect();
+        let vertical = self.vertical_axis();
+        let curve = |curve: &Curve| Series::line(curve.name.clone(), until_below(&curve.points, vertical.range));
+        let mut series: Vec<Series> = self.curves.iter().map(curve).collect();
         series.extend(self.mark.map(|(name, point)| Series::markers(name, vec![point])));
-        Panel {
-            title: title.into(),
-            horizontal: Axis::linear(self.horizontal.clone()),
-            vertical: self.vertical_axis(),
-            series,
-        }
+        Panel { title: title.into(), horizontal: Axis::linear(self.horizontal.clone()), vertical, series }
     }
 
     /// From the least value that is not below the floor to the greatest, the mark among them, with a little room: a line which falls further ends at the edge.
@@ -56,6 +52,15 @@ impl Chart {
         let room = (high / low).powf(0.03);
         if self.floor > 0.0 && low < high && room.is_finite() { axis.from_to(low / room, high * room) } else { axis }
     }
+}
+
+/// The points up to the first below the range. A value of zero there, or one that is deeper by more than the height of the axis, is taken to be at its edge: a line towards it would
+/// fall at once, and seem to say that values between are as small.
+fn until_below(points: &[(f64, f64)], range: Option<(f64, f64)>) -> Vec<(f64, f64)> {
+    let Some((low, high)) = range else { return points.to_vec() };
+    let inside = points.iter().take_while(|point| point.1 >= low).count();
+    let below = points.get(inside).map(|&(x, value)| (x, if value > low * (low / high) { value } else { low }));
+    points[..inside].iter().copied().chain(below).collect()
 }
 
 /// Several charts in one picture, from left to right, with one legend.
@@ -83,6 +88,15 @@ mod tests {
         let marked = Chart { mark: Some(("the answer", (2.0, 1e-11))), ..falling };
         assert!(marked.vertical_axis().range.is_some_and(|range| range.0 < 1e-11));
         assert!(marked.svg().contains(">the answer<"));
+    }
+
+    #[test]
+    fn a_line_that_falls_out_ends_at_the_edge() {
+        let points = [(0.0, 1.0), (1.0, 0.1), (2.0, 1e-300), (3.0, 0.0)];
+        assert_eq!(until_below(&points, Some((0.01, 1.0))), [(0.0, 1.0), (1.0, 0.1), (2.0, 0.01)]);
+        assert_eq!(until_below(&points, Some((0.2, 1.0))), [(0.0, 1.0), (1.0, 0.1)]);
+        assert_eq!(until_below(&points[..2], Some((0.01, 1.0))), points[..2]);
+        assert_eq!(until_below(&points, None), points);
     }
 
     #[test]
