@@ -16,7 +16,7 @@ const SLOW_POINTS: u32 = 8;
 
 /// Densities on the left, errors against epsilon on the right, with the limit as a line.
 pub fn picture(ranking: &Ranking) -> String {
-    side_by_side(&[densities(ranking), errors(ranking)])
+    side_by_side("The best noises and the usual ones", &[densities(ranking), errors(ranking)])
 }
 
 /// The mechanisms that are drawn.

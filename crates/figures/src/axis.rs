@@ -90,30 +90,43 @@ impl Ruler {
             Spread::Linear => {
                 let step = round_step((self.high - self.low) / 6.0);
                 let first = (self.low / step - 1e-9).ceil();
-                // Rounded to the step, so that 3 * 0.1 is labelled 0.3.
-                (0..20).map(|i| ((first + f64::from(i)) * step * 1e12).round() / 1e12).collect()
+                (0..20).map(|i| (first + f64::from(i)) * step).collect()
             }
-            Spread::Logarithmic => {
-                let (first, last) = (self.low.log10().floor() as i32, self.high.log10().ceil() as i32);
-                let decades = self.high.log10() - self.low.log10();
-                let factors: &[f64] = match decades {
-                    _ if decades < 0.7 => &[1.0, 1.5, 2.0, 3.0, 4.0, 5.0, 7.0],
-                    _ if decades < 2.5 => &[1.0, 2.0, 5.0],
-                    _ => &[1.0],
-                };
-                let every = ((decades / 6.0).ceil() as i32).max(1);
-                let decade = |exponent: i32| factors.iter().map(move |factor| factor * 10f64.powi(exponent));
-                (first..=last).filter(|exponent| exponent.rem_euclid(every) == 0).flat_map(decade).collect()
-            }
+            Spread::Logarithmic => self.round_values(),
         };
         values.into_iter().filter(inside).map(|value| (value, label(value))).collect()
     }
+
+    /// The values of a logarithmic axis that get a label: powers of ten, not more than seven of them, or as many of their multiples as are needed for three.
+    fn round_values(&self) -> Vec<f64> {
+        const FACTORS: [&[f64]; 4] = [
+            &[1.0],
+            &[1.0, 2.0, 5.0],
+            &[1.0, 1.5, 2.0, 3.0, 4.0, 5.0, 7.0],
+            &[1.0, 1.1, 1.2, 1.3, 1.4, 1.5, 1.6, 1.8, 2.0, 2.5, 3.0, 3.5, 4.0, 4.5, 5.0, 6.0, 7.0, 8.0, 9.0],
+        ];
+        let (low, high) = (self.low.log10(), self.high.log10());
+        let every = (((high - low) / 6.0).ceil() as i32).max(1);
+        let within = |factors: &[f64]| -> Vec<f64> {
+            let decades = (low.floor() as i32..=high.ceil() as i32).filter(|exponent| exponent.rem_euclid(every) == 0);
+            decades
+                .flat_map(|exponent| factors.iter().map(move |factor| factor * 10f64.powi(exponent)))
+                .filter(|value| (self.low..=self.high).contains(value))
+                .collect()
+        };
+        let enough = FACTORS.iter().map(|factors| within(factors)).find(|values| values.len() >= 3);
+        enough.unwrap_or_else(|| vec![self.low, self.high])
+    }
 }
 
-/// 1, 2 or 5 times a power of ten, and at least `step`.
+/// 1, 2, 2.5 or 5 times a power of ten, and at least `step`.
 fn round_step(step: f64) -> f64 {
     let power = 10f64.powf(step.log10().floor());
-    [1.0, 2.0, 5.0, 10.0].into_iter().map(|factor| factor * power).find(|&round| round >= step * 0.999).unwrap_or(step)
+    [1.0, 2.0, 2.5, 5.0, 10.0]
+        .into_iter()
+        .map(|factor| factor * power)
+        .find(|&round| round >= step * 0.999)
+        .unwrap_or(step)
 }
 
 #[cfg(test)]
@@ -125,10 +138,17 @@ mod tests {
         let ruler = Axis::linear("x").around([0.0, 0.93].into_iter());
         let texts: Vec<_> = ruler.ticks().into_iter().map(|tick| tick.1).collect();
         assert_eq!(texts, ["0", "0.2", "0.4", "0.6", "0.8"]);
+        let wide = Axis::linear("x").around([10_700.0, 22_900.0].into_iter());
+        let texts: Vec<_> = wide.ticks().into_iter().map(|tick| tick.1).collect();
+        assert_eq!(texts, ["12500", "15000", "17500", "20000", "22500"]);
         let ruler = Axis::logarithmic("x").around([1e-3, 10.0].into_iter());
         let texts: Vec<_> = ruler.ticks().into_iter().map(|tick| tick.1).collect();
         assert_eq!(texts, ["0.001", "0.01", "0.1", "1", "10"]);
         assert_eq!(ruler.place(-1.0), None);
+        for (low, high) in [(0.98, 2.2), (1.0, 1.6), (1.4, 16.0), (0.95, 4.8), (1e-13, 0.5), (100.0, 10_000.0)] {
+            let count = Axis::logarithmic("x").from_to(low, high).around(std::iter::empty()).ticks().len();
+            assert!((3..=9).contains(&count), "{low} {high} {count}");
+        }
         assert!((ruler.place(0.1).expect("positive") - 0.5).abs() < 1e-12);
     }
 

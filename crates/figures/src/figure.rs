@@ -1,7 +1,7 @@
 //! Charts in a grid with one legend above them all.
 
 use crate::axis::{Axis, Ruler};
-use crate::number::escaped;
+use crate::number::{escaped, set, width};
 use crate::palette::{REFERENCE, Stroke, stroke};
 use crate::series::{Series, Shape};
 use std::fmt::Write;
@@ -12,6 +12,8 @@ const TOP: f64 = 34.0;
 /// Where the legend's first line is, and how far apart its lines are.
 const LEGEND: f64 = 56.0;
 const LEGEND_LINE: f64 = 21.0;
+/// The size of its letters.
+const LEGEND_SIZE: f64 = 13.0;
 const MARGIN: f64 = 18.0;
 
 /// The size of a panel with its labels.
@@ -92,7 +94,7 @@ impl Figure {
         );
         for ((name, look), (x, y)) in entries.iter().zip(&places) {
             legend_sample(&mut svg, look, *x, *y);
-            text(&mut svg, x + 38.0, y + 4.5, "start", 13.0, &escaped(name));
+            text(&mut svg, x + 38.0, y + 4.5, "start", LEGEND_SIZE, &set(name));
         }
         for (index, panel) in self.panels.iter().enumerate() {
             let (row, column) = (index / columns, index % columns);
@@ -181,14 +183,14 @@ impl Panel {
         let horizontal = self.horizontal.around(points().map(|point| point.0));
         let vertical = self.vertical.around(self.series.iter().flat_map(Series::heights));
         let frame = Frame { horizontal, vertical, right: size.right(), bottom: size.bottom() };
-        text(svg, LEFT, 20.0, "start", 14.0, &escaped(&self.title));
+        text(svg, LEFT, 20.0, "start", 14.0, &set(&self.title));
         frame.draw(svg);
-        text(svg, (LEFT + frame.right) / 2.0, size.height - 14.0, "middle", 13.0, &escaped(&self.horizontal.label));
+        text(svg, (LEFT + frame.right) / 2.0, size.height - 14.0, "middle", 13.0, &set(&self.horizontal.label));
         let _ = writeln!(
             svg,
             "<text transform=\"translate(17 {}) rotate(-90)\" text-anchor=\"middle\" font-size=\"13\">{}</text>",
             (TOP + frame.bottom) / 2.0,
-            escaped(&self.vertical.label)
+            set(&self.vertical.label)
         );
         let _ = writeln!(svg, "<g clip-path=\"url(#{})\">", size.clip());
         for series in &self.series {
@@ -286,13 +288,13 @@ impl Frame {
 
 /// The beginning of a picture of that size, with its heading.
 pub(crate) fn opening(title: &str, width: f64, height: f64) -> String {
-    let title = escaped(title);
+    let plain = escaped(title);
     let mut svg = format!(
         "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {width} {height}\" width=\"{width}\" height=\"{height}\" \
          font-family=\"Ubuntu, Helvetica, Arial, sans-serif\" fill=\"#222\">\n\
-         <title>{title}</title>\n<rect width=\"{width}\" height=\"{height}\" fill=\"#fff\"/>\n"
+         <title>{plain}</title>\n<rect width=\"{width}\" height=\"{height}\" fill=\"#fff\"/>\n"
     );
-    text(&mut svg, MARGIN, 28.0, "start", 17.0, &title);
+    text(&mut svg, MARGIN, 28.0, "start", 17.0, &set(title));
     svg
 }
 
@@ -312,13 +314,12 @@ fn legend_sample(svg: &mut String, look: &Look, x: f64, y: f64) {
     }
 }
 
-/// Where the entries of a legend begin, line by line.
-fn legend_places(entries: &[(String, Look)], width: f64) -> Vec<(f64, f64)> {
+/// Where the entries of a legend begin, line by line, in a picture that is `room` wide.
+fn legend_places(entries: &[(String, Look)], room: f64) -> Vec<(f64, f64)> {
     let (mut x, mut y) = (MARGIN, LEGEND);
     let place = |(name, _): &(String, Look)| {
-        // An average letter is less than 7.2 units wide at this size.
-        let needed = 62.0 + 7.2 * name.chars().count() as f64;
-        if x > MARGIN && x + needed > width {
+        let needed = 66.0 + LEGEND_SIZE * width(name);
+        if x > MARGIN && x + needed > room {
             (x, y) = (MARGIN, y + LEGEND_LINE);
         }
         x += needed;

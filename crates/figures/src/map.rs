@@ -1,7 +1,7 @@
 //! Values at places: maps side by side with one colour scale.
 
 use crate::figure::{opening, text};
-use crate::number::{escaped, label};
+use crate::number::{label, set};
 use crate::palette::shade;
 use std::fmt::Write;
 
@@ -64,8 +64,8 @@ impl Map {
         }
         for (index, panel) in self.panels.iter().enumerate() {
             let left = MARGIN + index as f64 * (map_width + GAP);
-            text(&mut svg, left, 54.0, "start", 14.0, &escaped(&panel.title));
-            text(&mut svg, left, 72.0, "start", 12.0, &escaped(&panel.subtitle));
+            text(&mut svg, left, 54.0, "start", 14.0, &set(&panel.title));
+            text(&mut svg, left, 72.0, "start", 12.0, &set(&panel.subtitle));
             let _ = writeln!(
                 svg,
                 "<g transform=\"translate({left:.1} {TOP})\"><path d=\"{roads}\" stroke=\"#ddd\" stroke-width=\"0.5\" fill=\"none\"/>"
@@ -104,7 +104,7 @@ impl Map {
                 step + 0.3
             );
         }
-        text(svg, left, TOP + 8.0, "start", 12.0, &escaped(&self.unit));
+        text(svg, left, TOP + 8.0, "start", 12.0, &set(&self.unit));
         let (low, high) = self.scale;
         for share in [0.0, 0.25, 0.5, 0.75, 1.0f64] {
             let value = low + (high - low) * share * share;

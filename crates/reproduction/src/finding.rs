@@ -1,5 +1,7 @@
 //! What a paper says beside what comes out here.
 
+use crate::Margin;
+
 /// How a statement of a paper fares.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Verdict {
@@ -28,17 +30,13 @@ impl Verdict {
 /// What a finding rests on.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Evidence {
-    /// Certified figures: whether they show it.
+    /// Figures that were computed: whether they show it.
     Computed(bool),
-    /// Repeated simulation: by how many standard errors of the mean the least of the differences that it states is away from zero, on the right side.
-    Simulated(f64),
+    /// Repeated simulation: the least margin of the differences that it states.
+    Simulated(Margin),
     /// Nothing that this run computes: a remark on what the paper says, which no figure here could refute.
     Stated,
 }
-
-/// Simulated findings count as shown from so many standard errors on. A difference that is not there, or the other way round, would be called shown with probability
-/// below `Q(5) = 3e-7`.
-pub(crate) const SHOWN: f64 = 5.0;
 
 /// A statement of a paper, and what comes out here.
 #[derive(Clone, Debug, PartialEq)]
@@ -54,14 +52,14 @@ pub struct Finding {
 }
 
 impl Finding {
-    /// A finding that certified figures show or refute.
+    /// A finding that computed figures show or refute.
     pub fn computed(claim: &str, here: String, verdict: Verdict, shown: bool) -> Self {
         Finding { claim: claim.into(), here, verdict, evidence: Evidence::Computed(shown) }
     }
 
     /// A finding from repeated simulation.
-    pub fn simulated(claim: &str, here: String, verdict: Verdict, standard_errors: f64) -> Self {
-        Finding { claim: claim.into(), here, verdict, evidence: Evidence::Simulated(standard_errors) }
+    pub fn simulated(claim: &str, here: String, verdict: Verdict, margin: Margin) -> Self {
+        Finding { claim: claim.into(), here, verdict, evidence: Evidence::Simulated(margin) }
     }
 
     /// A remark on the paper that rests on an argument, not on this run.
@@ -74,28 +72,29 @@ impl Finding {
         self.evidence == Evidence::Stated
     }
 
-    /// Whether this run shows it: certified figures do, or a simulation does by five standard errors.
+    /// Whether this run shows it: computed figures do, or a simulation does with a margin that chance has with probability below 3e-7.
     pub fn is_shown(&self) -> bool {
-        self.is_shown_by(SHOWN)
+        self.is_shown_by(0.0)
     }
 
-    /// Whether this run shows it by so many standard errors, if it is a matter of chance.
-    pub(crate) fn is_shown_by(&self, margin: f64) -> bool {
+    /// Whether this run shows it with so many standard errors to spare, if it is a matter of chance.
+    pub(crate) fn is_shown_by(&self, spare: f64) -> bool {
         match self.evidence {
             Evidence::Computed(shown) => shown,
-            Evidence::Simulated(standard_errors) => standard_errors >= margin,
+            Evidence::Simulated(margin) => margin.suffices_by(spare),
             Evidence::Stated => false,
         }
     }
 }
 
-/// Asserts every finding of an outcome with a margin of ten standard errors: then a new seed falls below five, and fails, with probability below `Q(5) = 3e-7` each.
+/// Asserts every finding of an outcome with five standard errors to spare: then a new seed, whose margin differs by about one standard error, fails to show it with probability
+/// below `Q(5) = 3e-7` each.
 #[cfg(test)]
 pub(crate) fn assert_all_shown(findings: &[Finding]) {
     for finding in findings.iter().filter(|finding| !finding.is_remark()) {
-        assert!(finding.is_shown_by(2.0 * SHOWN), "{finding:#?}");
+        assert!(finding.is_shown_by(crate::sample::SHOWN), "{finding:#?}");
     }
-    assert!(!findings.is_empty());
+    assert!(findings.iter().any(|finding| !finding.is_remark()));
 }
 
 #[cfg(test)]
@@ -104,9 +103,12 @@ mod tests {
 
     #[test]
     fn a_finding_is_shown_by_its_evidence_alone() {
-        let simulated = |margin| Finding::simulated("a < b", String::new(), Verdict::Holds, margin);
-        assert!(simulated(5.1).is_shown() && !simulated(4.9).is_shown() && !simulated(f64::NAN).is_shown());
-        assert!(!simulated(5.1).is_shown_by(10.0));
+        let simulated = |standard_errors| {
+            let margin = Margin { standard_errors, needed: 5.5 };
+            Finding::simulated("a < b", String::new(), Verdict::Holds, margin)
+        };
+        assert!(simulated(5.6).is_shown() && !simulated(5.4).is_shown() && !simulated(f64::NAN).is_shown());
+        assert!(!simulated(5.6).is_shown_by(5.0));
         assert!(!Finding::computed("a < b", String::new(), Verdict::Holds, false).is_shown());
         assert_eq!(Verdict::Corrected("L2").text(), "corrected, erratum L2");
     }

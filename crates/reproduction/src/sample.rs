@@ -1,4 +1,43 @@
-//! Repeated measurements of one quantity.
+//! Repeated measurements of one quantity, and how far their means are from chance.
+
+/// Simulated findings count as shown where the normal distribution would be beyond so many standard errors with the same probability: `Q(5) = 2.9e-7`.
+pub(crate) const SHOWN: f64 = 5.0;
+
+/// How far a difference of means is from zero, and how far it has to be.
+///
+/// The statistic is Student's: its deviation is estimated from the repeats themselves, so that a few repeats must show more. With `v` degrees of freedom the equivalent normal
+/// deviate `z` of Student's `t` is at least `sqrt((v - 1/2) ln(1 + t^2/v))` (Wallace 1959, Bounds on normal approximations to Student's and the chi-square distributions, for
+/// `v > 1/2`). Solved for `t` at `z = 5` that asks for `sqrt(v (exp(25/(v - 1/2)) - 1))` standard errors: 5.1 of 500 repeats, 7.4 of 20, and so many of two that nothing is shown.
+/// Direction of error: it asks for too many. The repeats are taken to have a mean that is nearly normal, as those of hundreds of cells are.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Margin {
+    /// By how many standard errors the difference is on the right side of zero.
+    pub standard_errors: f64,
+    /// How many are needed, so that a difference that is not there is called shown with probability below 3e-7.
+    pub needed: f64,
+}
+
+impl Margin {
+    /// What no number of further margins makes smaller.
+    pub(crate) const LARGEST: Margin = Margin { standard_errors: f64::INFINITY, needed: SHOWN };
+
+    fn new(standard_errors: f64, degrees_of_freedom: f64) -> Self {
+        let v = degrees_of_freedom;
+        let needed = if v > 0.5 { (v * ((SHOWN * SHOWN) / (v - 0.5)).exp_m1()).sqrt() } else { f64::INFINITY };
+        Margin { standard_errors, needed }
+    }
+
+    /// Whether the difference is shown, with so many standard errors to spare.
+    pub(crate) fn suffices_by(self, spare: f64) -> bool {
+        self.standard_errors >= self.needed + spare
+    }
+
+    /// The one with less to spare; one that is not a number, if there is one.
+    pub(crate) fn least(self, other: Margin) -> Margin {
+        let spare = |margin: Margin| margin.standard_errors - margin.needed;
+        if spare(self).is_nan() || spare(self) <= spare(other) { self } else { other }
+    }
+}
 
 /// The results of repeats, in their order.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -16,15 +55,33 @@ impl Sample {
         (squares / (self.0.len().max(2) - 1) as f64).sqrt()
     }
 
-    /// By how many standard errors the mean is above a number.
-    pub(crate) fn margin_above(&self, number: f64) -> f64 {
-        (self.mean() - number) / (self.deviation() / (self.0.len() as f64).sqrt())
+    /// The square of the mean's standard error.
+    fn squared_error(&self) -> f64 {
+        self.deviation().powi(2) / self.0.len() as f64
     }
 
-    /// By how many standard errors the mean of independent repeats is below that of another sample (Welch).
-    pub(crate) fn margin_below(&self, other: &Sample) -> f64 {
-        let square = |sample: &Sample| sample.deviation().powi(2) / sample.0.len() as f64;
-        (other.mean() - self.mean()) / (square(self) + square(other)).sqrt()
+    /// Every repeat so many times as large.
+    pub(crate) fn times(&self, factor: f64) -> Sample {
+        Sample(self.0.iter().map(|value| factor * value).collect())
+    }
+
+    /// How far the mean is above a number.
+    pub(crate) fn margin_above(&self, number: f64) -> Margin {
+        let freedom = self.0.len() as f64 - 1.0;
+        Margin::new((self.mean() - number) / self.squared_error().sqrt(), freedom)
+    }
+
+    /// How far the mean of independent repeats is below that of another sample (Welch 1947, with Satterthwaite's degrees of freedom).
+    pub(crate) fn margin_below(&self, other: &Sample) -> Margin {
+        let (own, others) = (self.squared_error(), other.squared_error());
+        let part = |square: f64, sample: &Sample| square * square / (sample.0.len() as f64 - 1.0);
+        let freedom = (own + others).powi(2) / (part(own, self) + part(others, other));
+        Margin::new((other.mean() - self.mean()) / (own + others).sqrt(), freedom)
+    }
+
+    /// How far the mean is below that of another sample whose repeats were made from the same random bits, one by one.
+    pub(crate) fn paired_margin_below(&self, other: &Sample) -> Margin {
+        Sample(self.0.iter().zip(&other.0).map(|(own, other)| other - own).collect()).margin_above(0.0)
     }
 }
 
@@ -38,8 +95,47 @@ mod tests {
         let high = Sample(vec![11.0, 12.0, 13.0]);
         assert_eq!((low.mean(), low.deviation()), (2.0, 1.0));
         // Both means have the standard error sqrt(1/3).
-        assert!((low.margin_below(&high) - 10.0 / (2.0f64 / 3.0).sqrt()).abs() < 1e-12);
-        assert!((low.margin_above(0.0) - 2.0 * 3f64.sqrt()).abs() < 1e-12);
-        assert!(high.margin_below(&low) < 0.0);
+        let margin = low.margin_below(&high);
+        assert!((margin.standard_errors - 10.0 / (2.0f64 / 3.0).sqrt()).abs() < 1e-12);
+        assert!((low.margin_above(0.0).standard_errors - 2.0 * 3f64.sqrt()).abs() < 1e-12);
+        assert!(high.margin_below(&low).standard_errors < 0.0);
+        // Equal variances and sizes: twice the degrees of freedom of one sample.
+        assert_eq!(margin.needed, Margin::new(0.0, 4.0).needed);
+        assert_eq!(low.paired_margin_below(&high).standard_errors, f64::INFINITY);
+        assert_eq!(low.times(3.0).0, [3.0, 6.0, 9.0]);
+    }
+
+    /// `P[T > needed]` for `v` degrees of freedom, by integrating Student's density, is at most `Q(5)`, and not by far. The density is proportional to
+    /// `(1 + t^2/v)^(-(v+1)/2)`, so that no constant of it is needed. With `t = sqrt(v) tan(u)` the integrals are those of `cos(u)^(v-1)`.
+    #[test]
+    fn few_repeats_must_show_more() {
+        let tail = |v: f64, t: f64| {
+            const STEPS: i32 = 400_000;
+            let integral = |from: f64, to: f64| {
+                let step = (to - from) / f64::from(STEPS);
+                (0..STEPS).map(|i| (from + (f64::from(i) + 0.5) * step).cos().powf(v - 1.0)).sum::<f64>() * step
+            };
+            let quarter = std::f64::consts::FRAC_PI_2;
+            integral((t / v.sqrt()).atan(), quarter) / (2.0 * integral(0.0, quarter))
+        };
+        let five = 2.866_515_7e-7;
+        let mut before = f64::INFINITY;
+        for v in [4.0, 8.0, 19.0, 38.0, 99.0, 499.0] {
+            let needed = Margin::new(0.0, v).needed;
+            let probability = tail(v, needed);
+            assert!(probability <= five && probability > 0.3 * five, "{v} {needed} {probability:e}");
+            assert!(needed < before && needed > SHOWN);
+            before = needed;
+        }
+        assert!(!Margin::new(1e6, 1.0).suffices_by(0.0) && !Margin::new(1e6, 0.0).suffices_by(0.0));
+    }
+
+    #[test]
+    fn the_least_margin_is_the_one_with_least_to_spare() {
+        let (many, few) = (Margin::new(7.0, 500.0), Margin::new(8.0, 10.0));
+        assert_eq!(many.least(few), few, "eight of eleven repeats say less than seven of five hundred");
+        assert_eq!(Margin::LARGEST.least(few), few);
+        let nothing = Margin::new(f64::NAN, 10.0);
+        assert!(!many.least(nothing).suffices_by(0.0) && !nothing.least(many).suffices_by(0.0));
     }
 }

@@ -1,6 +1,6 @@
 //! Results as files.
 
-use crate::{Experiment, Outcome, ReproductionError, Setting, page};
+use crate::{Experiment, Outcome, ReproductionError, Setting, page, summary};
 use reticent_figures::png;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -17,7 +17,7 @@ pub struct Run {
     pub outcome: Option<Outcome>,
 }
 
-/// Writes tables as CSV, figures as SVG and PNG, and the page that shows all of it, `index.html`, into a folder, which is made if need be.
+/// Writes tables as CSV, figures as SVG and PNG, the findings as Markdown, `results.md`, and the page that shows all of it, `index.html`, into a folder, which is made if need be.
 ///
 /// # Errors
 /// If the folder or a file cannot be written, or a figure cannot be drawn.
@@ -38,6 +38,7 @@ pub fn write(folder: &Path, runs: &[Run], setting: &Setting, command: &str) -> R
             store(format!("{name}.svg"), svg.as_bytes())?;
         }
     }
+    store("results.md".into(), summary(runs).as_bytes())?;
     store("index.html".into(), page(runs, setting, command).as_bytes())
 }
 

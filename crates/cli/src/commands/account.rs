@@ -181,7 +181,7 @@ fn chart(charges: &Charges, question: Question, headline: Bounds, comparison: &C
         horizontal: "privacy loss \u{3b5} (nats)".into(),
         vertical: "\u{3b4}(\u{3b5}), the least exception (a probability)".into(),
         floor,
-        mark: Some(mark),
+        mark: Some(("the answer", mark)),
         curves,
     })
 }

@@ -5,7 +5,7 @@ use crate::failure::Failure;
 use crate::output::Output;
 use crate::table::Table;
 use indicatif::{ProgressBar, ProgressStyle};
-use reticent_reproduction::{Experiment, Finding, ReproductionError, Run, Setting, write};
+use reticent_reproduction::{Experiment, Finding, ReproductionError, Run, Setting, reproduce};
 use serde::Serialize;
 use std::path::PathBuf;
 
@@ -64,32 +64,22 @@ pub fn run(arguments: Reproduce, format: Format, output: &mut Output) -> Result<
     if arguments.name.as_deref() == Some("list") {
         return list(format, output);
     }
-    let experiments = match &arguments.name {
-        Some(name) => vec![Experiment::named(name)?],
-        None => Experiment::ALL.to_vec(),
-    };
     if let Some(folder) = arguments.data.as_ref().filter(|folder| !folder.is_dir()) {
         return Err(Failure::usage(format!("--data {}: there is no such folder", folder.display())));
     }
-    let bar = ProgressBar::new(experiments.len() as u64 * STEPS);
+    let count = if arguments.name.is_some() { 1 } else { Experiment::ALL.len() };
+    let bar = ProgressBar::new(count as u64 * STEPS);
     // The template is fixed and valid; were it not, the bar would have its usual look.
     bar.set_style(
         ProgressStyle::with_template("{elapsed_precise} {bar:40} {percent:>3}% {msg}")
             .unwrap_or_else(|_| ProgressStyle::default_bar()),
     );
     let setting = arguments.setting(&bar)?;
-    // A place that cannot be written to is known before the work.
-    write(&arguments.out, &[], &setting, &arguments.command())?;
-    let mut runs = Vec::with_capacity(experiments.len());
-    for (place, experiment) in (0u64..).zip(experiments) {
-        bar.set_position(place * STEPS);
+    let begins = |place: usize, experiment: &Experiment| {
+        bar.set_position(place as u64 * STEPS);
         bar.set_message(experiment.name);
-        let skipped = arguments.name.is_none() && experiment.reads.is_some() && arguments.data.is_none();
-        let outcome = if skipped { None } else { Some(experiment.run(&setting)?) };
-        runs.push(Run { experiment, outcome });
-    }
-    bar.set_message("writing");
-    write(&arguments.out, &runs, &setting, &arguments.command())?;
+    };
+    let runs = reproduce(arguments.name.as_deref(), &setting, &arguments.out, &arguments.command(), begins)?;
     bar.finish_and_clear();
     match format {
         Format::Table => output.text(&summary(&runs, &arguments)),
@@ -132,6 +122,12 @@ fn summary(runs: &[Run], arguments: &Reproduce) -> String {
         table.row([run.experiment.name.to_string(), shown, run.experiment.title.to_string()]);
     }
     let mut text = table.render();
+    for run in runs {
+        let findings = run.outcome.iter().flat_map(|outcome| &outcome.findings);
+        for finding in findings.filter(|finding| !finding.is_remark() && !finding.is_shown()) {
+            text.push_str(&format!("\nNOT SHOWN by this run, {}: {}\n", run.experiment.name, finding.claim));
+        }
+    }
     if runs.iter().any(|run| run.outcome.is_none()) {
         text.push_str(
             "\nSkipped experiments read data that are not part of the program: say with --data where they are.\n",

@@ -31,7 +31,7 @@ pub(crate) fn run(_: &Setting) -> Result<Outcome, ReproductionError> {
     }
     let gain = |delta: f64| {
         let points = own(delta).filter(|row| row.0 >= 0.0099).map(|row| (row.0, (row.2 / row.3).powi(2))).collect();
-        Series::line(format!("\u{3b4} = {delta:e}"), points)
+        Series::line(format!("gain, \u{3b4} = {delta:e}"), points)
     };
     let figure = Figure {
         title: "Analytic and classical Gaussian mechanism (Balle and Wang, Figure 1, left)".into(),

@@ -6,7 +6,7 @@
 use super::release::{gaussian_release, squared_error};
 use crate::format::{long, short};
 use crate::parallel::repeated;
-use crate::sample::Sample;
+use crate::sample::{Margin, Sample};
 use crate::{Finding, Outcome, Picture, ReproductionError, Setting, Table, Verdict};
 use reticent_denoising::shrinkage::{JamesStein, Thresholding};
 use reticent_denoising::{Auto, Denoiser, Unchanged};
@@ -119,7 +119,7 @@ pub(crate) fn run(setting: &Setting) -> Result<Outcome, ReproductionError> {
 
 fn findings(cells: &[Cell]) -> Vec<Finding> {
     let margin = |cells: &mut dyn Iterator<Item = &Cell>, better: usize, worse: usize| {
-        cells.map(|cell| cell.errors[better].margin_below(&cell.errors[worse])).fold(f64::INFINITY, f64::min)
+        cells.map(|cell| cell.errors[better].margin_below(&cell.errors[worse])).fold(Margin::LARGEST, Margin::least)
     };
     let at =
         |exponent: f64, epsilon: f64| cells.iter().find(|cell| cell.exponent == exponent && cell.epsilon == epsilon);

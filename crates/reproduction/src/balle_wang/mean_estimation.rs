@@ -6,7 +6,7 @@
 use super::release::{gaussian_release, squared_error};
 use crate::format::{long, short};
 use crate::parallel::repeated;
-use crate::sample::Sample;
+use crate::sample::{Margin, Sample};
 use crate::{Finding, Outcome, Picture, ReproductionError, Setting, Table, Verdict};
 use reticent_denoising::shrinkage::{JamesStein, Target, Thresholding};
 use reticent_denoising::{Auto, Denoiser, NoiseDescription, Release};
@@ -141,7 +141,7 @@ pub(crate) fn run(setting: &Setting) -> Result<Outcome, ReproductionError> {
         Panel {
             title: format!("\u{3b5} = {epsilon}, \u{3b4} = {DELTA:e}"),
             horizontal: Axis::logarithmic("dimension d"),
-            vertical: Axis::logarithmic("l2 error of the mean"),
+            vertical: Axis::logarithmic("\u{2113}\u{2082} error of the mean"),
             series: NAMES.iter().enumerate().map(curve).collect(),
         }
     };
@@ -166,20 +166,17 @@ fn findings(cells: &[Cell], bayes: &Sample) -> Vec<Finding> {
         let texts = NAMES.iter().zip(&cell.errors).map(|(name, errors)| format!("{name} {}", short(errors.mean())));
         texts.collect::<Vec<_>>().join("; ")
     };
-    // Half an order of magnitude or more, in standard errors of the smaller mean.
-    let tenfold = |sample: &Sample| {
-        let scaled = Sample(sample.0.iter().map(|error| 10.0 * error).collect());
-        scaled.margin_below(&high.errors[2])
-    };
+    // An order of magnitude or more.
+    let tenfold = |sample: &Sample| sample.times(10.0).margin_below(&high.errors[2]);
     let analytic_gain =
-        cells.iter().map(|cell| cell.errors[2].margin_below(&cell.errors[1])).fold(f64::INFINITY, f64::min);
+        cells.iter().map(|cell| cell.errors[2].margin_below(&cell.errors[1])).fold(Margin::LARGEST, Margin::least);
     let (claimed, exact) = (100f64.powi(2) / 98f64.powi(2), 1.0 + 2.0 / 100.0 * 100.0);
     vec![
         Finding::simulated(
             "At epsilon = 0.01 denoising improves accuracy over all other methods, sometimes by orders of magnitude.",
             format!("l2 error at d = {}: {}.", high.dimension, means(high)),
             Verdict::Holds,
-            tenfold(&high.errors[3]).min(tenfold(&high.errors[4])),
+            tenfold(&high.errors[3]).least(tenfold(&high.errors[4])),
         ),
         Finding::simulated(
             "In high dimensions James-Stein is better than thresholding here.",

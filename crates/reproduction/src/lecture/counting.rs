@@ -195,7 +195,9 @@ fn findings(queries: &[Cell], people: &[Cell]) -> Result<Vec<Finding>, Reproduct
                 short(last.error(0))
             ),
             Verdict::Holds,
-            last.simulated[2].margin_below(&last.simulated[1]).min(last.simulated[1].margin_below(&last.simulated[0])),
+            last.simulated[2]
+                .margin_below(&last.simulated[1])
+                .least(last.simulated[1].margin_below(&last.simulated[0])),
         ),
     ])
 }

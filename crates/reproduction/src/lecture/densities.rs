@@ -35,17 +35,17 @@ pub(crate) fn run(_: &Setting) -> Result<Outcome, ReproductionError> {
     let panels = vec![
         panel(
             "Laplace noise",
-            Axis::linear("density"),
+            Axis::linear("density (per sensitivity)"),
             [0.5, 1.0, 2.0].map(|b| curve(format!("Laplace, b = {b}"), laplace(b, 0.0))).to_vec(),
         ),
         panel(
             "Both of variance 1 (Figure 1)",
-            Axis::logarithmic("density").from_to(1e-6, 1.0),
+            Axis::logarithmic("density (per sensitivity)").from_to(1e-6, 1.0),
             vec![curve("Laplace, variance 1", laplace(unit, 0.0)), curve("Gaussian, variance 1", gaussian(1.0, 0.0))],
         ),
         panel(
             "Shifted by 1 (Figures 2 and 3)",
-            Axis::linear("density"),
+            Axis::linear("density (per sensitivity)"),
             vec![
                 curve("Laplace, b = 1", laplace(1.0, 0.0)),
                 curve("Laplace, b = 1, shifted", laplace(1.0, 1.0)),
@@ -55,7 +55,7 @@ pub(crate) fn run(_: &Setting) -> Result<Outcome, ReproductionError> {
         ),
         panel(
             "Ratio to the shifted density",
-            Axis::logarithmic("ratio").from_to(1e-2, 1e3),
+            Axis::logarithmic("ratio of densities").from_to(1e-2, 1e3),
             vec![
                 curve("Laplace, b = 1", |x| density(&Laplace, 1.0, x) / density(&Laplace, 1.0, x - 1.0)),
                 curve("Gaussian, variance 1", |x| density(&Gaussian, 1.0, x) / density(&Gaussian, 1.0, x - 1.0)),

@@ -7,7 +7,7 @@ use super::ways::{
 use crate::counts::{divergence, l1_distance};
 use crate::format::{long, short};
 use crate::parallel::repeated;
-use crate::sample::Sample;
+use crate::sample::{Margin, Sample};
 use crate::{Finding, Outcome, Picture, ReproductionError, Setting, Table, Verdict, data};
 use reticent_figures::{Axis, Figure, Panel, Series};
 
@@ -169,8 +169,10 @@ impl Releases {
 
     /// Distances against delta: l1 above, divergence below, a column for each epsilon.
     pub(super) fn distances_figure(&self, title: String) -> Figure {
-        let kinds: [(&str, SampleOf); 2] =
-            [("l1 distance (people)", |m| &m.l1), ("Kullback-Leibler divergence (nats)", |m| &m.divergence)];
+        let kinds: [(&str, SampleOf); 2] = [
+            ("\u{2113}\u{2081} distance (people)", |m| &m.l1),
+            ("Kullback-Leibler divergence (nats)", |m| &m.divergence),
+        ];
         let mut panels = Vec::new();
         for (label, sample) in kinds {
             for epsilon in EPSILONS {
@@ -196,15 +198,15 @@ impl Releases {
         Figure { title, columns: EPSILONS.len(), panels }
     }
 
-    /// The least margin, in standard errors, by which one way is below another over all budgets, in l1 and in divergence.
-    pub(super) fn least_margin(&self, better: &str, worse: &str, deltas: &[f64]) -> f64 {
-        let mut least = f64::INFINITY;
+    /// The least margin by which one way is below another over all budgets, in l1 and in divergence.
+    pub(super) fn least_margin(&self, better: &str, worse: &str, deltas: &[f64]) -> Margin {
+        let mut least = Margin::LARGEST;
         for epsilon in EPSILONS {
             for delta in deltas {
                 let (Some(a), Some(b)) = (self.at(better, epsilon, *delta), self.at(worse, epsilon, *delta)) else {
-                    return f64::NAN;
+                    return Margin { standard_errors: f64::NAN, ..least };
                 };
-                least = least.min(a.l1.margin_below(&b.l1)).min(a.divergence.margin_below(&b.divergence));
+                least = least.least(a.l1.margin_below(&b.l1)).least(a.divergence.margin_below(&b.divergence));
             }
         }
         least
@@ -271,7 +273,7 @@ fn common_findings(releases: &Releases) -> Vec<Finding> {
             Verdict::Beyond,
             pooled(OPTIMAL, &DELTAS)
                 .margin_below(&pooled(LAPLACE, &DELTAS))
-                .min(pooled(OPTIMAL, &DELTAS).margin_below(&pooled(EXACT, &DELTAS))),
+                .least(pooled(OPTIMAL, &DELTAS).margin_below(&pooled(EXACT, &DELTAS))),
         ),
     ]
 }
@@ -279,7 +281,6 @@ fn common_findings(releases: &Releases) -> Vec<Finding> {
 fn mildew_findings(releases: &Releases) -> Vec<Finding> {
     let mut findings = common_findings(releases);
     let (third, second) = (releases.pooled(THIRD_ORDER, &DELTAS), releases.pooled(PROBABILISTIC, &DELTAS));
-    let quarter_more = Sample(second.0.iter().map(|sum| 1.25 * sum).collect());
     findings.push(Finding::simulated(
         "Order 3 performs similarly to the Gaussian mechanism of probabilistic privacy.",
         format!(
@@ -288,7 +289,7 @@ fn mildew_findings(releases: &Releases) -> Vec<Finding> {
             releases.means(&[PROBABILISTIC, THIRD_ORDER], 1.0, 0.05)
         ),
         Verdict::Qualified,
-        second.margin_below(&third).min(third.margin_below(&quarter_more)),
+        second.margin_below(&third).least(third.margin_below(&second.times(1.25))),
     ));
     let (plain, denoised) = (releases.pooled(LAPLACE, &DELTAS[..1]), releases.pooled(DENOISED, &DELTAS[..1]));
     findings.push(Finding::simulated(

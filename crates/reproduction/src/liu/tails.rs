@@ -85,13 +85,13 @@ pub(crate) fn run(setting: &Setting) -> Result<Outcome, ReproductionError> {
         panels.push(Panel {
             title: format!("\u{3b5} = {epsilon}"),
             horizontal: horizontal(),
-            vertical: Axis::logarithmic("P(Laplace beyond t) : P(Gaussian beyond t)").from_to(0.03, 100.0),
+            vertical: Axis::logarithmic("tail of Laplace : tail of Gaussian").from_to(0.03, 100.0),
             series,
         });
         cost_panels.push(Panel {
-            title: format!("\u{3b5}1 = {epsilon}"),
+            title: format!("\u{3b5}\u{2081} = {epsilon}"),
             horizontal: horizontal(),
-            vertical: Axis::linear("Gaussian \u{3b5}2 : Laplace \u{3b5}1"),
+            vertical: Axis::linear("Gaussian \u{3b5}\u{2082} : Laplace \u{3b5}\u{2081}"),
             series: cost_series,
         });
     }

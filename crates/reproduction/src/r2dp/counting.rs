@@ -38,7 +38,7 @@ pub(crate) fn run(setting: &Setting) -> Result<Outcome, ReproductionError> {
         Panel {
             title: format!("\u{3b5} = {epsilon}"),
             horizontal: Axis::linear("error bound (people)").from_to(0.0, 3.0),
-            vertical: Axis::linear("P(|error| within the bound)").from_to(0.0, 1.0),
+            vertical: Axis::linear("P(|error| within the bound)").from_to(0.0, 1.03),
             series: vec![
                 curve("Laplace", 0),
                 curve("R2DP, best possible", 1),

@@ -100,7 +100,7 @@ pub(crate) fn run(setting: &Setting) -> Result<Outcome, ReproductionError> {
         Panel {
             title: format!("error bound {bound} sensitivities"),
             horizontal: Axis::linear("privacy loss \u{3b5}"),
-            vertical: Axis::linear("P(|error| within the bound)").from_to(0.0, 1.0),
+            vertical: Axis::linear("P(|error| within the bound)").from_to(0.0, 1.03),
             series,
         }
     };
