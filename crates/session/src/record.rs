@@ -105,13 +105,7 @@ pub struct SelectionRecord {
     /// The least count with which a group is shown more often than not: of units, or of rows.
     pub shown_from: u64,
     /// 1 where units are counted; for rows, how many of them one unit may have.
-    #[serde(default = "units")]
     pub rows_of_unit: u32,
-}
-
-/// What answers that were stored before there were counts of rows have been selected by.
-fn units() -> u32 {
-    1
 }
 
 /// An answer with all that belongs to it.
