@@ -107,8 +107,9 @@ fn section(html: &mut String, run: &Run) {
     for table in &outcome.tables {
         let _ = writeln!(
             html,
-            "<details><summary>{} ({} rows, <a href=\"{1}.csv\">{1}.csv</a>)</summary>",
+            "<details><summary>{} ({} rows, <a href=\"{2}.csv\">{2}.csv</a>)</summary>",
             escaped(&table.caption),
+            table.rows.len(),
             table.name
         );
         if table.rows.len() <= MOST_ROWS {
@@ -134,7 +135,7 @@ fn this_run(finding: &Finding) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{Experiment, Margin, Outcome};
+    use crate::{Experiment, Margin, Outcome, Table};
 
     #[test]
     fn the_page_shows_what_was_skipped_and_what_was_not_shown() {
@@ -143,17 +144,20 @@ mod tests {
             Finding::computed("a < b", "1 < 2".into(), Verdict::Corrected("L2"), true),
             Finding::simulated("c", "d".into(), Verdict::Holds, Margin { standard_errors: 1.0, needed: 5.5 }),
         ];
+        let mut table = Table::new("numbers", "Some numbers", &["n"]);
+        table.push(["17".to_owned()]);
         let runs = [
             Run { experiment: experiment("liu-adult"), outcome: None },
             Run {
                 experiment: experiment("lecture-counting"),
-                outcome: Some(Outcome { findings, ..Outcome::default() }),
+                outcome: Some(Outcome { findings, tables: vec![table], ..Outcome::default() }),
             },
         ];
         let html = page(&runs, &Setting::new(9), "reticent reproduce");
         assert!(html.contains("not given with --data: liu-adult.") && html.contains("Skipped: it reads adult"));
         assert!(html.contains("a &lt; b") && html.contains("corrected, erratum L2") && html.contains("seed 9"));
         assert!(html.contains("NOT SHOWN: 1.0 standard errors, 5.5 needed") && html.contains("shows 1 of 2 claims"));
+        assert!(html.contains("Some numbers (1 rows, <a href=\"numbers.csv\">numbers.csv</a>)"));
         for name in ["liu-adult", "lecture-counting"] {
             assert!(html.contains(&format!("href=\"#{name}\"")) && html.contains(&format!("id=\"{name}\"")));
         }
