@@ -12,6 +12,7 @@ mod pairs;
 mod plan;
 mod singly;
 mod sketch;
+mod spread;
 
 use crate::{Accountant, AccountingError, Charges};
 use composition::Composition;
