@@ -408,9 +408,17 @@ fn outcomes_between_grid_points() {
         repeated(3109, response(1.105_1e-4, 33)),
         repeated(216, discrete(35.749_921)),
     ];
+    // Its outcome is at the greatest loss, and the small ones are far from theirs.
+    let one_among_many = vec![
+        repeated(27, sampled(7.15e-3, gaussian(0.3111))),
+        repeated(34, response(2.030_078e-3, 5)),
+        discrete(1.297_355_86),
+        repeated(3833, sampled(8.83e-2, laplace(2.164e-3))),
+    ];
     let thousand_kinds = (0..1000).map(|i| repeated(10, laplace(0.01 + 2e-5 * f64::from(i)))).collect();
     assert_widths(vec![
         ("nine kinds", nine_kinds, 1.2e-30),
+        ("a large one among small ones", one_among_many, 3.7e-22),
         ("ten kinds", ten_kinds, 1.3e-3),
         ("Laplace on a large sample", vec![repeated(204_735, sampled(0.765, laplace(7.4e-3)))], 5.1e-12),
         ("1000 Laplace scales", thousand_kinds, 1e-6),

@@ -2,13 +2,15 @@
 
 use super::Question;
 use super::contraction::contracted;
-use super::curve::{Crossing, Curve, Frame, Side};
+use super::curve::{Crossing, Curve, Side};
 use super::effort::Effort;
+use super::frame::Frame;
 use super::grid::{Cuts, Masses, Sampled};
 use super::one_large::{OneLarge, split_at};
 use super::pairs::Term;
 use super::plan::{Guess, Plan, Planner};
 use super::singly::Singly;
+use super::sketch::Reach;
 use super::spread::{Spread, spread};
 use crate::AccountingError;
 use realfft::RealFftPlanner;
@@ -48,32 +50,21 @@ impl<'a> Composition<'a> {
             return Ok(answer);
         }
         let mut effort = Effort::for_precision(self.precision).for_kinds(self.terms.len());
-        let (mut planner, mut guess) = Planner::new(self.terms, &singly, self.question, self.precision);
+        let (mut planner, mut guess) = self.planned(&singly, Reach::Large);
         if enough > 0.0 && self.is_at_most(enough, planner.plan(guess, &effort), &mut effort, transforms) {
             return Ok(Bounds::new(0.0, enough));
         }
+        let first = guess;
         let mut best: Option<Bounds> = None;
-        for _ in 0..PLANS {
-            let plan = planner.plan(guess, &effort);
-            // No plan is better for so small a share of the tilted losses.
-            if best.is_some() && plan.cuts.share < HOPELESS {
-                break;
+        self.replan(&mut planner, &mut guess, &mut best, &mut effort, transforms)?;
+        if best.is_none_or(|best| self.apart(best) > 1.0) {
+            let (mut planner, mut further) = self.planned(&singly, Reach::All);
+            if further != first {
+                self.replan(&mut planner, &mut further, &mut best, &mut effort, transforms)?;
             }
-            let before = best;
-            self.refine(plan, &mut best, &mut effort, transforms)?;
-            match best {
-                Some(best) if self.apart(best) <= 1.0 => return Ok(best),
-                Some(best) => {
-                    let better = self.guess(best, guess);
-                    let moved = (better.epsilon - guess.epsilon).abs() > 0.02 * guess.epsilon
-                        || (better.delta / guess.delta).ln().abs() > 0.5;
-                    if before == Some(best) || !moved {
-                        break;
-                    }
-                    guess = better;
-                }
-                None => break,
-            }
+        }
+        if let Some(best) = best.filter(|&best| self.apart(best) <= 1.0) {
+            return Ok(best);
         }
         let simple = singly.bracket(self.question);
         let mut best = best.map_or(Ok(simple), |best| both(best, simple))?;
@@ -91,6 +82,39 @@ impl<'a> Composition<'a> {
             }
         }
         Ok(best)
+    }
+
+    fn planned(&self, singly: &Singly<'_>, reach: Reach) -> (Planner<'a>, Guess) {
+        Planner::new(self.terms, singly, self.question, self.precision, reach)
+    }
+
+    /// Plans anew around better guesses until the bracket is narrow or nothing is gained.
+    fn replan(
+        &self,
+        planner: &mut Planner<'_>,
+        guess: &mut Guess,
+        best: &mut Option<Bounds>,
+        effort: &mut Effort,
+        transforms: &mut RealFftPlanner<f64>,
+    ) -> Result<(), AccountingError> {
+        for _ in 0..PLANS {
+            let plan = planner.plan(*guess, effort);
+            // No plan is better for so small a share of the tilted losses.
+            if best.is_some() && plan.cuts.share < HOPELESS {
+                break;
+            }
+            let before = *best;
+            self.refine(plan, best, effort, transforms)?;
+            let Some(found) = best.filter(|&found| self.apart(found) > 1.0 && before != Some(found)) else { break };
+            let better = self.guess(found, *guess);
+            let moved = (better.epsilon - guess.epsilon).abs() > 0.02 * guess.epsilon
+                || (better.delta / guess.delta).ln().abs() > 0.5;
+            if !moved {
+                break;
+            }
+            *guess = better;
+        }
+        Ok(())
     }
 
     /// A bracket for the case that single large losses decide, if there is one.

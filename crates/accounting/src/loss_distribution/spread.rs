@@ -28,7 +28,8 @@
 //!
 //! With `r = 1/sqrt(v)` the bound is about `2 sqrt(e) v` times the density of the sum at `epsilon`, where the difference is about half the variance of `Z` times that density.
 
-use super::curve::{Crossing, Curve, Frame, Side};
+use super::curve::{Crossing, Curve, Side};
+use super::frame::Frame;
 use super::grid::{Masses, Sampled};
 use super::pair::Test;
 use realfft::RealFftPlanner;
