@@ -380,6 +380,71 @@ fn points_of_the_sweep() {
     ]);
 }
 
+/// Mixtures of many kinds with losses of their own, which no grid holds at once: with outcomes merged only, brackets were up to 14 times too wide.
+#[test]
+fn outcomes_between_grid_points() {
+    let response = |epsilon: f64, categories: u64| Event::RandomizedResponse { epsilon, categories };
+    let discrete = |scale: f64| Event::DiscreteLaplace { scale, sensitivity: 1 };
+    let nine_kinds = vec![
+        repeated(1760, sampled(3.15e-4, laplace(1.638))),
+        repeated(9, sampled(1.25e-4, gaussian(3.121))),
+        repeated(3282, discrete(3.625_310_4)),
+        repeated(2466, discrete(10.257_215_9)),
+        response(0.048_742_2, 88),
+        repeated(86, sampled(2.94e-4, gaussian(2.403))),
+        repeated(67, laplace(5.955e-3)),
+        repeated(55_391, discrete(201.696_574)),
+        repeated(7232, response(5.731_6e-4, 3)),
+    ];
+    let ten_kinds = vec![
+        laplace(6.162e-3),
+        repeated(275, sampled(7.85e-3, gaussian(4.731e-2))),
+        repeated(43, sampled(1.99e-4, laplace(1.775))),
+        repeated(35, sampled(2.05e-4, laplace(1.814))),
+        repeated(1164, discrete(2.558_004_75)),
+        repeated(15, sampled(0.161, laplace(9.854e-3))),
+        repeated(1436, laplace(1.626e-4)),
+        repeated(3683, discrete(5.000_189_2)),
+        repeated(3109, response(1.105_1e-4, 33)),
+        repeated(216, discrete(35.749_921)),
+    ];
+    // Its outcome is at the greatest loss, and the small ones are far from theirs.
+    let one_among_many = vec![
+        repeated(27, sampled(7.15e-3, gaussian(0.3111))),
+        repeated(34, response(2.030_078e-3, 5)),
+        discrete(1.297_355_86),
+        repeated(3833, sampled(8.83e-2, laplace(2.164e-3))),
+    ];
+    let thousand_kinds = (0..1000).map(|i| repeated(10, laplace(0.01 + 2e-5 * f64::from(i)))).collect();
+    assert_widths(vec![
+        ("nine kinds", nine_kinds, 1.2e-30),
+        ("a large one among small ones", one_among_many, 3.7e-22),
+        ("ten kinds", ten_kinds, 1.3e-3),
+        ("Laplace on a large sample", vec![repeated(204_735, sampled(0.765, laplace(7.4e-3)))], 5.1e-12),
+        ("1000 Laplace scales", thousand_kinds, 1e-6),
+    ]);
+}
+
+/// Responses of four losses without a common measure, against all outcomes of their product.
+#[test]
+fn incommensurable_responses() {
+    let kinds = [(0.0371, 24), (0.0523, 24), (0.0817, 18), (0.1013, 12)];
+    let events: Vec<Event> = kinds.iter().map(|&(loss, times)| repeated(times, response(loss))).collect();
+    let all: Vec<Outcomes> =
+        kinds.iter().flat_map(|&(loss, times)| vec![outcomes(&response(loss)); times as usize]).collect();
+    let all = composed(&all);
+    for delta in [1e-2, 1e-5, 1e-9] {
+        for precision in [1e-4, 1e-6] {
+            let bracket = epsilon_of(precision, &events, delta);
+            assert!(bracket.relative_width() <= precision, "{delta:e} {precision:e}: {bracket:?}");
+            let exact = [bracket.lower(), bracket.upper()].map(|epsilon| exact_delta(&all, epsilon));
+            // Differences of products of 78 rounded factors.
+            let slack = 1e-14 + 1e-10 * delta;
+            assert!(exact[0] >= delta - slack && exact[1] <= delta + slack, "{delta:e}: {bracket:?} {exact:?}");
+        }
+    }
+}
+
 fn assert_widths(cases: Vec<(&str, Vec<Event>, f64)>) {
     for (name, events, delta) in cases {
         let bracket = epsilon_of(1e-4, &events, delta);

@@ -4,11 +4,14 @@ use super::Question;
 use super::contraction::contracted;
 use super::curve::{Crossing, Curve, Side};
 use super::effort::Effort;
+use super::frame::Frame;
 use super::grid::{Cuts, Masses, Sampled};
 use super::one_large::{OneLarge, split_at};
 use super::pairs::Term;
 use super::plan::{Guess, Plan, Planner};
 use super::singly::Singly;
+use super::sketch::Reach;
+use super::spread::{Spread, spread};
 use crate::AccountingError;
 use realfft::RealFftPlanner;
 use reticent_numerics::Bounds;
@@ -19,6 +22,8 @@ const ATTEMPTS: u32 = 6;
 const PLANS: u32 = 4;
 /// By how much the first look is coarser than what the plan asks for, which often is more than enough.
 const COARSER: f64 = 3.0;
+/// About how many kinds are added to a sum before next to all of its frequencies are negligible.
+const MOST_TRANSFORMS: usize = 50;
 /// The share of the tilted losses below which a transform's error hides it.
 const HOPELESS: f64 = 1e-8;
 
@@ -45,32 +50,21 @@ impl<'a> Composition<'a> {
             return Ok(answer);
         }
         let mut effort = Effort::for_precision(self.precision).for_kinds(self.terms.len());
-        let (mut planner, mut guess) = Planner::new(self.terms, &singly, self.question, self.precision);
+        let (mut planner, mut guess) = self.planned(&singly, Reach::Large);
         if enough > 0.0 && self.is_at_most(enough, planner.plan(guess, &effort), &mut effort, transforms) {
             return Ok(Bounds::new(0.0, enough));
         }
+        let first = guess;
         let mut best: Option<Bounds> = None;
-        for _ in 0..PLANS {
-            let plan = planner.plan(guess, &effort);
-            // No plan is better for so small a share of the tilted losses.
-            if best.is_some() && plan.cuts.share < HOPELESS {
-                break;
+        self.replan(&mut planner, &mut guess, &mut best, &mut effort, transforms)?;
+        if best.is_none_or(|best| self.apart(best) > 1.0) {
+            let (mut planner, mut further) = self.planned(&singly, Reach::All);
+            if further != first {
+                self.replan(&mut planner, &mut further, &mut best, &mut effort, transforms)?;
             }
-            let before = best;
-            self.refine(plan, &mut best, &mut effort, transforms)?;
-            match best {
-                Some(best) if self.apart(best) <= 1.0 => return Ok(best),
-                Some(best) => {
-                    let better = self.guess(best, guess);
-                    let moved = (better.epsilon - guess.epsilon).abs() > 0.02 * guess.epsilon
-                        || (better.delta / guess.delta).ln().abs() > 0.5;
-                    if before == Some(best) || !moved {
-                        break;
-                    }
-                    guess = better;
-                }
-                None => break,
-            }
+        }
+        if let Some(best) = best.filter(|&best| self.apart(best) <= 1.0) {
+            return Ok(best);
         }
         let simple = singly.bracket(self.question);
         let mut best = best.map_or(Ok(simple), |best| both(best, simple))?;
@@ -88,6 +82,39 @@ impl<'a> Composition<'a> {
             }
         }
         Ok(best)
+    }
+
+    fn planned(&self, singly: &Singly<'_>, reach: Reach) -> (Planner<'a>, Guess) {
+        Planner::new(self.terms, singly, self.question, self.precision, reach)
+    }
+
+    /// Plans anew around better guesses until the bracket is narrow or nothing is gained.
+    fn replan(
+        &self,
+        planner: &mut Planner<'_>,
+        guess: &mut Guess,
+        best: &mut Option<Bounds>,
+        effort: &mut Effort,
+        transforms: &mut RealFftPlanner<f64>,
+    ) -> Result<(), AccountingError> {
+        for _ in 0..PLANS {
+            let plan = planner.plan(*guess, effort);
+            // No plan is better for so small a share of the tilted losses.
+            if best.is_some() && plan.cuts.share < HOPELESS {
+                break;
+            }
+            let before = *best;
+            self.refine(plan, best, effort, transforms)?;
+            let Some(found) = best.filter(|&found| self.apart(found) > 1.0 && before != Some(found)) else { break };
+            let better = self.guess(found, *guess);
+            let moved = (better.epsilon - guess.epsilon).abs() > 0.02 * guess.epsilon
+                || (better.delta / guess.delta).ln().abs() > 0.5;
+            if !moved {
+                break;
+            }
+            *guess = better;
+        }
+        Ok(())
     }
 
     /// A bracket for the case that single large losses decide, if there is one.
@@ -109,7 +136,7 @@ impl<'a> Composition<'a> {
         let slope = (releases / delta).ln().max(1.0) / epsilon;
         let step = (self.precision * epsilon / (0.15 * (slope + 1.0) * releases)).sqrt();
         let cuts = Cuts { right: 1e-3 * self.precision * delta / releases, left: 1e-14, tilt: 1.5 * slope, share: 1.0 };
-        let (upper, lower) = self.on_grid(step, cuts, effort)?;
+        let OnGrid { upper, lower, .. } = self.on_grid(step, cuts, effort, false)?;
         let split = split_at(&upper, step, (2.0 * SHARE * self.precision * delta).sqrt());
         if split > 0.9 * epsilon {
             return None;
@@ -159,17 +186,19 @@ impl<'a> Composition<'a> {
         let mut before = f64::INFINITY;
         plan.step *= COARSER;
         for attempt in 0..ATTEMPTS {
-            let Some((lower, upper)) = self.attempt(plan, effort, transforms) else { break };
-            let answer = bracket(lower, upper)?;
+            let Some(Found { lower, split, upper }) = self.attempt(plan, effort, transforms) else { break };
+            let answer = bracket(lower.max(split), upper)?;
             let known = best.map_or(Ok(answer), |best| both(best, answer))?;
             *best = Some(known);
             let apart = self.apart(known);
-            // The width goes with the square of the step. Where it does not, a finer step is of no use.
+            // The width goes with the square of the step. Where it does not, a finer step is of no use, unless outcomes are split: then it does.
             // Half at least, so that the frame grows to the next power of two.
             // After the first look no finer than planned, because what outcomes between grid points lose need not go with the square.
             let finest = if attempt == 0 { 1.0 / COARSER } else { 1.0 / 32.0 };
-            let finer = plan.step * (0.8 / apart.sqrt()).clamp(finest, 0.49);
-            let is_stuck = attempt > 1 && apart > 0.7 * before;
+            let is_linear = attempt > 1 && apart > 0.7 * before;
+            let expected = if is_linear { self.apart(bracket(split, upper)?) } else { apart };
+            let finer = plan.step * (0.8 / expected.sqrt()).clamp(finest, 0.49);
+            let is_stuck = is_linear && split == 0.0;
             if apart <= 1.0 || is_stuck || plan.points(finer) > effort.most_points() {
                 break;
             }
@@ -207,16 +236,32 @@ impl<'a> Composition<'a> {
     }
 
     /// Both bounds with one step, if the effort allows and something is found.
-    fn attempt(&self, plan: Plan, effort: &mut Effort, transforms: &mut RealFftPlanner<f64>) -> Option<(f64, f64)> {
-        let frame = plan.frame(&self.atoms(), effort)?;
-        // Two sides, each a transform a term and one back.
-        if !effort.spend(2.0 * (self.terms.len() as f64 + 1.0) * frame.size as f64) {
-            return None;
-        }
-        let (upper, lower) = self.on_grid(frame.step, plan.cuts, effort)?;
+    fn attempt(&self, plan: Plan, effort: &mut Effort, transforms: &mut RealFftPlanner<f64>) -> Option<Found> {
+        let atoms = self.atoms();
+        // A transform a term and one back; of many kinds most are transformed at a few frequencies only.
+        let transform_of = |frame: &Frame| (self.terms.len().min(MOST_TRANSFORMS) as f64 + 1.0) * frame.size as f64;
+        // Where a grid that holds single outcomes is too fine, they are split.
+        let frames = [plan.frame(&atoms, effort), plan.frame(&[], effort)];
+        let frame = frames.into_iter().flatten().find(|frame| effort.spend(2.0 * transform_of(frame)))?;
+        let transform = transform_of(&frame);
+        let OnGrid { upper, lower, split } = self.on_grid(frame.step, plan.cuts, effort, !atoms.is_empty())?;
         let frame = frame.widened_to([&upper, &lower]);
         let upper = Curve::new(&upper, frame, Side::Upper, transforms).ok()?;
         let lower = Curve::new(&lower, frame, Side::Lower, transforms).ok()?;
+        let (lower, upper) = self.of_curves(&lower, &upper)?;
+        let is_narrow = lower <= upper && self.apart(Bounds::new(lower, upper)) <= 1.0;
+        if is_narrow || split.is_empty() || !effort.spend(transform) {
+            return Some(Found { lower, split: 0.0, upper });
+        }
+        let split = Spread::new(&split, frame, transforms).and_then(|spread| match self.question {
+            Question::Epsilon { at_delta } => spread.epsilon(at_delta),
+            Question::Delta { at_epsilon } => Some(spread.delta_at(at_epsilon)),
+        });
+        Some(Found { lower, split: split.unwrap_or(0.0), upper })
+    }
+
+    /// The answers of the two curves, if the upper one has any.
+    fn of_curves(&self, lower: &Curve, upper: &Curve) -> Option<(f64, f64)> {
         match self.question {
             Question::Epsilon { at_delta } => {
                 let upper = match upper.epsilon(at_delta) {
@@ -233,23 +278,45 @@ impl<'a> Composition<'a> {
         }
     }
 
-    /// Every release on the grid, from above and from below.
-    #[allow(clippy::type_complexity)]
-    fn on_grid(&self, step: f64, cuts: Cuts, effort: &mut Effort) -> Option<(Vec<(Masses, u64)>, Vec<(Masses, u64)>)> {
-        let mut upper = Vec::new();
-        let mut lower = Vec::new();
+    /// Every release on the grid; split too only where that is asked for.
+    fn on_grid(&self, step: f64, cuts: Cuts, effort: &mut Effort, is_split: bool) -> Option<OnGrid> {
+        let mut found = OnGrid::default();
         for term in self.terms {
             let sampled = Sampled::new(&*term.dominating, step, cuts, effort)?;
-            upper.push((sampled.dominating(), term.times));
-            let masses = if Arc::ptr_eq(&term.dominating, &term.attained) {
-                contracted(&sampled)
+            found.upper.push((sampled.dominating(), term.times));
+            let attained = if Arc::ptr_eq(&term.dominating, &term.attained) {
+                sampled
             } else {
-                contracted(&Sampled::new(&*term.attained, step, cuts, effort)?)
+                Sampled::new(&*term.attained, step, cuts, effort)?
             };
-            lower.push((masses, term.times));
+            found.lower.push((contracted(&attained), term.times));
+            if is_split {
+                found.split.push((spread(&attained), term.times));
+            }
         }
-        Some((upper, lower))
+        Some(found)
     }
+}
+
+/// Bounds by one step.
+#[derive(Clone, Copy, Debug)]
+struct Found {
+    /// With outcomes merged.
+    lower: f64,
+    /// Another lower bound, with outcomes split; zero if there is none.
+    split: f64,
+    upper: f64,
+}
+
+/// Releases on one grid, each with its count.
+#[derive(Debug, Default)]
+struct OnGrid {
+    /// From above.
+    upper: Vec<(Masses, u64)>,
+    /// From below.
+    lower: Vec<(Masses, u64)>,
+    /// With outcomes between grid points split, which is a bound from below together with what that adds.
+    split: Vec<(Masses, u64)>,
 }
 
 /// What two brackets of the same number have in common.

@@ -1,6 +1,7 @@
 //! The privacy profile of all releases together, bounded from one side.
 
 use super::convolution::Spectrum;
+use super::frame::{Frame, moved, offset, support};
 use super::grid::Masses;
 use crate::AccountingError;
 use realfft::RealFftPlanner;
@@ -13,67 +14,6 @@ pub(super) enum Side {
     Lower,
     /// At least the exact value.
     Upper,
-}
-
-/// On which points of the loss axis the sum is followed, and how it is tilted.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Frame {
-    pub(super) step: f64,
-    /// The index of the first grid point.
-    pub(super) first: i64,
-    /// A power of two.
-    pub(super) size: usize,
-    /// `lambda >= 0`.
-    pub(super) tilt: f64,
-    /// Between which tilts the mass outside the frame is bounded, `below < tilt < above`.
-    pub(super) below: f64,
-    pub(super) above: f64,
-}
-
-impl Frame {
-    /// A frame that holds all of the sums whose ends are near those of this one, so that nothing is outside.
-    pub(super) fn widened_to(self, sums: [&[(Masses, u64)]; 2]) -> Self {
-        let [one, other] = sums.map(|terms| {
-            let moved = i128::from(moved(terms, self.step));
-            let (least, greatest) = support(terms);
-            (least + moved, greatest + moved)
-        });
-        let (least, greatest) = (one.0.min(other.0), one.1.max(other.1));
-        let near = (self.size / 8) as i128;
-        let (mut first, mut last) = (i128::from(self.first), i128::from(self.last()));
-        if (0..=near).contains(&(first - least)) {
-            first = least;
-        }
-        if (0..=near).contains(&(greatest - last)) {
-            last = greatest;
-        }
-        let size = ((last - first + 1) as usize).next_power_of_two();
-        Frame { first: first as i64, size, ..self }
-    }
-
-    fn last(&self) -> i64 {
-        self.first + self.size as i64 - 1
-    }
-}
-
-/// The sum of the offsets of all losses.
-pub(super) fn offset(terms: &[(Masses, u64)]) -> Bounds {
-    terms
-        .iter()
-        .fold(Bounds::ZERO, |sum, (masses, times)| sum + Bounds::exact(masses.offset) * Bounds::exact(*times as f64))
-}
-
-/// By how many steps, about, the offsets move a sum: offsets are less than a step each, and there are at most 2^53 of them.
-fn moved(terms: &[(Masses, u64)], step: f64) -> i64 {
-    (offset(terms).estimate() / step).round() as i64
-}
-
-/// The least and the greatest index of a sum.
-fn support(terms: &[(Masses, u64)]) -> (i128, i128) {
-    terms.iter().fold((0, 0), |(least, greatest), (masses, times)| {
-        let (first, times) = (i128::from(masses.first), i128::from(*times));
-        (least + times * first, greatest + times * (first + masses.masses.len() as i128 - 1))
-    })
 }
 
 /// Where a curve falls to a `delta`.
@@ -117,6 +57,18 @@ pub(super) struct Curve {
     offset: Bounds,
     /// What is added after all else.
     infinite: f64,
+    /// `y`.
+    sum: Sum,
+}
+
+/// The tilted masses of a sum around a circle.
+#[derive(Debug)]
+struct Sum {
+    masses: Vec<f64>,
+    /// At least the error of each.
+    error: f64,
+    /// At least the mass left of the frame, and right of it; it has come around the circle.
+    outside: (f64, f64),
 }
 
 impl Curve {
@@ -149,22 +101,26 @@ impl Curve {
         let (masses, error) =
             spectrum.masses().ok_or_else(|| failed("the error of a Fourier transform is not bounded"))?;
         let (least, greatest) = support(terms);
-        let (outside_left, outside_right) = tails.outside(frame, (least, greatest));
+        let outside = tails.outside(frame, (least, greatest));
+        let (outside_left, outside_right) = outside;
         if !(outside_left + outside_right).is_finite() {
             return Err(failed("the mass outside the frame is not bounded"));
         }
-        let mut curve = Curve { frame, side, values: Vec::new(), log_scale, offset, infinite: infinite(terms, side) };
+        let sum = Sum { masses, error, outside };
+        let mut curve =
+            Curve { frame, side, values: Vec::new(), log_scale, offset, infinite: infinite(terms, side), sum };
         let rounding = (8.0 + frame.tilt * frame.step) * f64::EPSILON * (frame.size as f64 + 16.0);
         let (shift, factor, extra) = match side {
             Side::Upper => (error, 1.0 + rounding, outside_right),
             Side::Lower => (-error, 1.0 - rounding, -(outside_left + outside_right) / (frame.tilt + 1.0)),
         };
-        curve.values = curve.recursion(&masses, shift, factor, extra);
+        curve.values = curve.recursion(shift, factor, extra);
         Ok(curve)
     }
 
-    fn recursion(&self, masses: &[f64], shift: f64, factor: f64, extra: f64) -> Vec<f64> {
+    fn recursion(&self, shift: f64, factor: f64, extra: f64) -> Vec<f64> {
         let Frame { step, first, size, tilt, .. } = self.frame;
+        let masses = &self.sum.masses;
         let (decay, shrink, rise) = ((-tilt * step).exp(), (-step).exp(), -(-step).exp_m1());
         let mut values = vec![0.0; size];
         let (mut total, mut gain) = (0.0, 0.0);
@@ -185,6 +141,43 @@ impl Curve {
             distance_factor *= decay;
         }
         values
+    }
+
+    pub(super) fn tilt(&self) -> f64 {
+        self.frame.tilt
+    }
+
+    /// The place next to an `epsilon`, about, and at least its distance. `None` outside of the frame.
+    pub(super) fn nearest(&self, epsilon: f64) -> Option<(usize, f64)> {
+        let index = ((epsilon - self.offset.estimate()) / self.frame.step).round() - self.frame.first as f64;
+        let place = (index >= 0.0 && index < self.frame.size as f64).then_some(index as usize)?;
+        let distance = Bounds::exact(epsilon) - self.loss(place);
+        Some((place, distance.upper().max(-distance.lower())))
+    }
+
+    /// At least `E e^(-r |T - x|)` for the sum `T` of these finite masses and the grid point `x` at a place, up to a relative 1e-7 of rounding. The rate `r` must exceed the tilt.
+    ///
+    /// It is `e^(K - lambda x) sum_l y_l e^(-lambda (x_l - x) - r |x_l - x|)`, whose weights fall on both sides; so does that of mass outside the frame, which is counted at the frame's ends. Where weights
+    /// are below `LEAST` they are taken for that.
+    pub(super) fn exponential_mean(&self, place: usize, rate: f64) -> f64 {
+        const LEAST: f64 = 1e-35;
+        let Frame { step, first, size, tilt, .. } = self.frame;
+        let at = |place: usize| {
+            self.sum.masses[(first + place as i64).rem_euclid(size as i64) as usize].max(0.0) + self.sum.error
+        };
+        let one_side = |places: &mut dyn Iterator<Item = usize>, decay: f64, outside: f64| {
+            let mut weight = 1.0;
+            let mut sum = 0.0;
+            for place in places {
+                weight = f64::max(weight * decay, LEAST);
+                sum += weight * at(place);
+            }
+            sum + weight * outside
+        };
+        let left = one_side(&mut (0..place).rev(), ((tilt - rate) * step).exp(), self.sum.outside.0);
+        let right = one_side(&mut (place + 1..size), (-(tilt + rate) * step).exp(), self.sum.outside.1);
+        let exponent = self.log_scale - Bounds::exact(tilt) * self.by_index(place);
+        exponent.exp().upper() * (left + at(place) + right)
     }
 
     /// The loss of a grid point.

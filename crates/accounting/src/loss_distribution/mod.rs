@@ -5,6 +5,7 @@ mod contraction;
 mod convolution;
 mod curve;
 mod effort;
+mod frame;
 mod grid;
 mod one_large;
 mod pair;
@@ -12,6 +13,7 @@ mod pairs;
 mod plan;
 mod singly;
 mod sketch;
+mod spread;
 
 use crate::{Accountant, AccountingError, Charges};
 use composition::Composition;
@@ -24,7 +26,7 @@ use reticent_numerics::Bounds;
 ///
 /// # Method
 /// An event is known through a pair of distributions that dominates it, and mostly is attained ([`crate::Charges`] says what ran). Its loss is put on a grid twice: so that `delta` is
-/// nowhere too small, connecting exact values by straight lines; and so that it is nowhere too large, merging outcomes. Both are off by the square of the step. The sums of many losses come from a
+/// nowhere too small, connecting exact values by straight lines; and so that it is nowhere too large, merging outcomes or splitting them. Both are off by the square of the step. The sums of many losses come from a
 /// Fourier transform of the tilted distributions, whose error is bounded, so that the answer is proved on both sides however small `delta` is. If the two are too
 /// far apart, the step is made smaller.
 ///

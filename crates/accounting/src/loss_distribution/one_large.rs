@@ -1,8 +1,9 @@
 //! Compositions in which a single large loss decides.
 
 use super::Question;
-use super::curve::{Curve, Frame, Side, infinite, offset};
+use super::curve::{Curve, Side, infinite};
 use super::effort::Effort;
+use super::frame::{Frame, offset};
 use super::grid::Masses;
 use super::sketch::Sketches;
 use realfft::RealFftPlanner;

@@ -1,19 +1,19 @@
 //! What is chosen before losses are composed: tilt, step, window. Bad choices make brackets wide, never wrong.
 
 use super::Question;
-use super::curve::Frame;
 use super::effort::Effort;
+use super::frame::Frame;
 use super::grid::Cuts;
 use super::pairs::Term;
 use super::singly::Singly;
-use super::sketch::{Look, Sketches};
+use super::sketch::{Look, Reach, Sketches};
 use reticent_numerics::rounding::div_down;
 
 /// How the losses are looked at anew before the tilt is settled.
 const LOOKS: [Look; 3] = [Look::Passing, Look::Passing, Look::Close];
 
 /// A guess at both numbers, of which one was given.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Guess {
     pub(super) epsilon: f64,
     pub(super) delta: f64,
@@ -35,13 +35,20 @@ pub(super) struct Planner<'a> {
     question: Question,
     precision: f64,
     sketches: Sketches,
+    reach: Reach,
     /// Losses with a smaller `delta` are left out of the picture.
     negligible: f64,
 }
 
 impl<'a> Planner<'a> {
     /// Looks at the releases, and guesses the answer.
-    pub(super) fn new(terms: &'a [Term], singly: &Singly<'_>, question: Question, precision: f64) -> (Self, Guess) {
+    pub(super) fn new(
+        terms: &'a [Term],
+        singly: &Singly<'_>,
+        question: Question,
+        precision: f64,
+        reach: Reach,
+    ) -> (Self, Guess) {
         let releases = terms.iter().map(|term| term.times as f64).sum::<f64>();
         let negligible = match question {
             Question::Epsilon { at_delta } => 1e-3 * precision * at_delta,
@@ -54,12 +61,12 @@ impl<'a> Planner<'a> {
             Question::Epsilon { at_delta } => sketches.tilt_for_tail((at_delta - singly.infinite.upper()).ln()),
         };
         // A coarse picture exaggerates the tails; looking again where the tilt leads finds a better one.
-        let mut sketches = Sketches::new(pairs(), negligible, 0.0, Look::Passing);
+        let mut sketches = Sketches::new(pairs(), negligible, 0.0, Look::Passing).reaching(reach);
         for look in LOOKS {
-            sketches = Sketches::new(pairs(), negligible, tilt_of(&sketches), look);
+            sketches = Sketches::new(pairs(), negligible, tilt_of(&sketches), look).reaching(reach);
         }
         let tilt = tilt_of(&sketches);
-        let planner = Planner { terms, question, precision, sketches, negligible };
+        let planner = Planner { terms, question, precision, sketches, reach, negligible };
         let at = planner.sketches.cumulants(tilt);
         let deviation = at.variance.sqrt();
         // The saddle-point estimate of delta at x is exp(K - tilt x) / (tilt (tilt + 1) sqrt(2 pi K'')).
@@ -81,7 +88,7 @@ impl<'a> Planner<'a> {
     pub(super) fn plan(&mut self, guess: Guess, effort: &Effort) -> Plan {
         let mut tilt = self.sketches.tilt_for_loss(guess.epsilon);
         let pairs = self.terms.iter().map(|term| (&*term.dominating, term.times));
-        self.sketches = Sketches::new(pairs, self.negligible, tilt, Look::Close);
+        self.sketches = Sketches::new(pairs, self.negligible, tilt, Look::Close).reaching(self.reach);
         tilt = self.sketches.tilt_for_loss(guess.epsilon);
         let at = self.sketches.cumulants(tilt);
         let deviation = at.variance.sqrt().max(1e-300);

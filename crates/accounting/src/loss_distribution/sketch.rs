@@ -31,9 +31,21 @@ pub(super) struct Cumulants {
     pub(super) variance: f64,
 }
 
+/// How far a tilt is raised for losses that are hardly reached.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Reach {
+    /// Until the losses that make up the variance are at their greatest.
+    Large,
+    /// Until all are: a few large losses may be at their greatest, and many small ones decide.
+    All,
+}
+
 /// All releases.
 #[derive(Debug)]
-pub(super) struct Sketches(Vec<Sketch>);
+pub(super) struct Sketches {
+    all: Vec<Sketch>,
+    reach: Reach,
+}
 
 impl Sketches {
     /// Looks at each pair where its `delta` is above `negligible`, and closely where the losses are that matter under a tilt.
@@ -50,7 +62,7 @@ impl Sketches {
             let cells = if pair.effort() > 50.0 { CELLS_OF_ONE.0 } else { cells };
             Sketch { atoms: atoms(pair, negligible, cells, tilt), times: times as f64 }
         };
-        Sketches(pairs.into_iter().map(sketch).collect())
+        Sketches { all: pairs.into_iter().map(sketch).collect(), reach: Reach::Large }
     }
 
     /// Losses that are on a grid already.
@@ -62,18 +74,23 @@ impl Sketches {
                 times: *times as f64,
             }
         };
-        Sketches(terms.iter().map(sketch).collect())
+        Sketches { all: terms.iter().map(sketch).collect(), reach: Reach::Large }
+    }
+
+    /// The same with another reach.
+    pub(super) fn reaching(self, reach: Reach) -> Self {
+        Sketches { reach, ..self }
     }
 
     /// How many releases there are.
     pub(super) fn releases(&self) -> f64 {
-        self.0.iter().map(|sketch| sketch.times).sum()
+        self.all.iter().map(|sketch| sketch.times).sum()
     }
 
     /// `K` at `s` and its derivatives.
     pub(super) fn cumulants(&self, s: f64) -> Cumulants {
         let mut all = Cumulants { value: 0.0, mean: 0.0, variance: 0.0 };
-        for Sketch { atoms, times } in &self.0 {
+        for Sketch { atoms, times } in &self.all {
             let greatest = atoms.iter().map(|&(x, log_mass)| s * x + log_mass).fold(f64::NEG_INFINITY, f64::max);
             let (mut mass_sum, mut first, mut second) = (0.0, 0.0, 0.0);
             for &(x, log_mass) in atoms {
@@ -131,7 +148,9 @@ impl Sketches {
         }
         while holds(high) {
             // Next to the greatest loss no tilt goes further.
-            if self.cumulants(high).variance <= 1e-3 * variance || high > MOST_TILT {
+            let left = self.cumulants(high).variance;
+            let is_reached = left <= 1e-3 * variance && (self.reach == Reach::Large || high * high * left <= 1e-2);
+            if is_reached || high > MOST_TILT {
                 return high;
             }
             (low, high) = (high, high * 2.0);

@@ -10,6 +10,8 @@ mod of_event;
 mod subsampled;
 mod tabulated;
 
+#[cfg(test)]
+pub(super) use atoms::AtomsPair;
 pub(crate) use of_event::{Term, pairs_of};
 
 /// Pairs of every kind, each with a step, for tests of what is done with pairs.

@@ -1,0 +1,274 @@
+//! A lower bound in which outcomes between grid points are split between both, at a loss of the square of the step.
+//!
+//! # Why
+//! Merging outcomes until their common loss lies on the grid (`contraction.rs`) loses the square of the step where there are many outcomes, but a share of the step itself at an outcome with a loss of its own, and
+//! these shares add up over releases. Splitting such an outcome loses nothing on average: the error is a spread, and a spread that is much narrower than the distribution of the sum hardly matters.
+//!
+//! # What is split
+//! Proved tests of a release lie below its curve of `P[A]` over `Q[A]`, and so does the polygon that connects those of them which are in concave position. The polygon is the curve of a distribution with one outcome a side,
+//! of `P` mass `a`, `Q` mass `b` and loss `L = ln(a/b)`. With `x <= L < x + h` for a grid point `x`, the mass `a` is split over `x` and `x + h` so that `Q` is kept too,
+//! which gives `x + h` the share `(1 - e^(x - L)) / (1 - e^-h)`. Rounding that share down is a lower `L`, and rounding `a` down leaves out a part of `P`; both only lower `delta`.
+//! Given `L`, the split loss is `L + D` with `D` in an interval of length `h` and `E[e^-D] = 1`.
+//!
+//! # The bound
+//! Let `S` be the sum of the losses and `T = S + Z` that of the split ones, where `Z` is the sum of the `n` independent `D`, given the losses. Write `f(s) = max(0, 1 - e^(epsilon - s))` and `v = n h^2 / 4`.
+//! Then `delta(epsilon) >= E f(S)` and `E f(T)` is what is composed on the grid. For every `r > 0`,
+//!
+//! `0 <= E f(T) - E f(S) <= r^r (r + 1)^-(r + 1) exp(r (r + 1) v / 2 + r m) E e^(-r |T - epsilon|)`, `m = sqrt(v + v^2/4)`.
+//!
+//! Proof. Let `K(s) = ln E e^(s D)`. Its second derivative is a variance on an interval of length `h`, at most `h^2/4`; it is zero at 0 and at -1; so by the remainder of linear interpolation
+//! `K(s) <= s (s + 1) h^2 / 8` outside of `(-1, 0)`, and `ln E e^(s Z) <= s (s + 1) v / 2`. Let `y = S - epsilon`, and `c = r^r (r + 1)^-(r + 1)`, which is the maximum of `(1 - e^-x) e^(-r x)` over `x > 0`.
+//!
+//! - If `y <= 0`, `f(S) = 0`, and `E[f(T) | S] = E max(0, 1 - e^-(y + Z)) <= c E e^(r (y + Z)) <= c e^(r (r + 1) v / 2) e^(r y)`.
+//! - If `y > 0`, `f(T) = 1 - e^-(y + Z) + max(0, e^-(y + Z) - 1)`. The mean of the first two terms is `1 - e^-y = f(S)`, as `E e^-Z = 1`. The last is at most `c e^(-(r + 1)(y + Z))`, whose mean is at most
+//!   `c e^(r (r + 1) v / 2) e^(-(r + 1) y)`.
+//!
+//! So the difference is at most `c e^(r (r + 1) v / 2) E e^(-r |S - epsilon|)`. By Jensen's inequality `E[e^(-r |T - epsilon|) | S] >= e^(-r |S - epsilon| - r E|Z|)`. The mean of `D` is at least 0 and, as `K(-1) = 0`, at most
+//! `h^2/8`; its variance is at most `h^2/4`; so `E|Z| <= sqrt(E Z^2) <= sqrt(v + v^2/4)`. All of it holds for a part of `P` as well.
+//!
+//! With `r = 1/sqrt(v)` the bound is about `2 sqrt(e) v` times the density of the sum at `epsilon`, where the difference is about half the variance of `Z` times that density.
+
+use super::curve::{Crossing, Curve, Side};
+use super::frame::Frame;
+use super::grid::{Masses, Sampled};
+use super::pair::Test;
+use realfft::RealFftPlanner;
+use reticent_numerics::rounding::{mul_down, sub_down, sub_up};
+use reticent_numerics::{Bounds, Enclosure};
+
+/// The release on the grid, each side of the polygon of its tests split between two grid points.
+pub(super) fn spread(sampled: &Sampled) -> Masses {
+    let tests = sampled.tests();
+    let (first, last, step) = (sampled.first(), sampled.last(), sampled.step());
+    let mut masses = vec![0.0; (last - first + 1) as usize];
+    let mut put = |index: i64, mass: f64| {
+        // What is left of the grid is left out.
+        if let Some(place) = usize::try_from(index - first).ok().and_then(|place| masses.get_mut(place)) {
+            *place = sub_down(*place, -mass);
+        }
+    };
+    // 1 - e^-h
+    let gap = -(-Bounds::exact(step)).exp_m1();
+    let corners = concave(&tests);
+    for side in corners.windows(2) {
+        let (p, q) = (sub_down(side[1].p, side[0].p), sub_up(side[1].q, side[0].q));
+        let near = ((p / q).ln() / step).floor();
+        if !(p > 0.0 && near.abs() < 1e15) {
+            continue;
+        }
+        let share = |index: i64| {
+            let grid_point = Bounds::exact(index as f64) * Bounds::exact(step);
+            ((Bounds::ONE - Bounds::exact(q) * grid_point.exp() / Bounds::exact(p)) / gap).lower()
+        };
+        // The loss may be just below the grid point that it seems to be on.
+        let near = (near as i64).min(last);
+        let Some((index, share)) =
+            [near, near - 1].map(|index| (index, share(index))).into_iter().find(|(_, share)| *share >= 0.0)
+        else {
+            continue;
+        };
+        let up = if index == last { 0.0 } else { mul_down(p, share).clamp(0.0, p) };
+        put(index, sub_down(p, up));
+        put(index + 1, up);
+    }
+    Masses { first, offset: 0.0, masses, infinite: tests[0].p }
+}
+
+/// Tests whose polygon is proved to be concave: from one corner to the next the slope does not rise.
+fn concave(tests: &[Test]) -> Vec<Test> {
+    let slope = |from: Test, to: Test| {
+        (Bounds::exact(to.p) - Bounds::exact(from.p)) / (Bounds::exact(to.q) - Bounds::exact(from.q))
+    };
+    let mut corners: Vec<Test> = Vec::with_capacity(tests.len());
+    // Of the side that ends at each corner.
+    let mut slopes: Vec<Bounds> = Vec::with_capacity(tests.len());
+    for &test in tests {
+        while let Some(&corner) = corners.last() {
+            let next = slope(corner, test);
+            if slopes.last().is_none_or(|before| before.lower() >= next.upper()) {
+                slopes.push(next);
+                break;
+            }
+            slopes.pop();
+            corners.pop();
+        }
+        corners.push(test);
+    }
+    corners
+}
+
+/// The lower bound of a composition of split releases.
+#[derive(Debug)]
+pub(super) struct Spread {
+    /// `E f(T)`, from below.
+    curve: Curve,
+    /// `v`, rounded up.
+    variance: f64,
+}
+
+/// The rates `r` that are tried, as multiples of `1/sqrt(v)`.
+const RATES: [f64; 8] = [0.4, 0.6, 0.8, 1.0, 1.3, 1.8, 2.6, 4.0];
+
+/// Makes up for the rounding of sums and products of positive numbers: of as many as a frame has points, at most `2^26`, each by a few ulps.
+const ROUNDING: f64 = 1.0 + 1e-6;
+
+impl Spread {
+    /// Composes split releases. `None` if the composition cannot be bounded.
+    pub(super) fn new(terms: &[(Masses, u64)], frame: Frame, planner: &mut RealFftPlanner<f64>) -> Option<Self> {
+        let curve = Curve::new(terms, frame, Side::Lower, planner).ok()?;
+        let releases: f64 = terms.iter().map(|(_, times)| *times as f64).sum();
+        let variance = releases * frame.step * frame.step / 4.0 * (1.0 + 1e-9);
+        Some(Spread { curve, variance })
+    }
+
+    /// A lower bound on `delta`.
+    pub(super) fn delta_at(&self, epsilon: f64) -> f64 {
+        let delta = sub_down(self.curve.delta_at(epsilon), self.excess(epsilon));
+        if delta > 0.0 { delta } else { 0.0 }
+    }
+
+    /// A lower bound on the `epsilon` at which `delta` falls to `target`.
+    pub(super) fn epsilon(&self, target: f64) -> Option<f64> {
+        let start = match self.curve.epsilon(target) {
+            Crossing::At(epsilon) | Crossing::Beyond(epsilon) => epsilon,
+            Crossing::Before(_) => return None,
+        };
+        let excess = self.excess(start);
+        [1.0, 1.02, 1.06, 1.15, 1.4, 2.0, 4.0].into_iter().find_map(|factor| {
+            match self.curve.epsilon(target + factor * excess) {
+                Crossing::At(epsilon) if epsilon > 0.0 && self.delta_at(epsilon) > target => Some(epsilon),
+                _ => None,
+            }
+        })
+    }
+
+    /// At least `E f(T) - E f(S)`.
+    fn excess(&self, epsilon: f64) -> f64 {
+        self.rates().map(|rate| self.excess_by(rate, epsilon)).fold(f64::INFINITY, f64::min)
+    }
+
+    /// Those at which the sum falls faster on both sides than the tilt makes it rise.
+    fn rates(&self) -> impl Iterator<Item = f64> {
+        let (unit, tilt) = (1.0 / self.variance.sqrt(), self.curve.tilt());
+        RATES.into_iter().map(move |multiple| multiple * unit).filter(move |rate| *rate >= 1.5 * tilt)
+    }
+
+    /// The bound by one rate. Around the grid point `x` next to `epsilon`, `|T - epsilon| >= |T - x| - |x - epsilon|`.
+    fn excess_by(&self, rate: f64, epsilon: f64) -> f64 {
+        let Some((place, distance)) = self.curve.nearest(epsilon) else { return f64::INFINITY };
+        let v = self.variance;
+        let log_factor = -rate * (1.0 / rate).ln_1p() - (rate + 1.0).ln()
+            + 0.5 * rate * (rate + 1.0) * v
+            + rate * (v + 0.25 * v * v).sqrt()
+            + rate * distance;
+        let bound = log_factor.exp() * self.curve.exponential_mean(place, rate) * ROUNDING;
+        if bound >= 0.0 { bound } else { f64::INFINITY }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::effort::Effort;
+    use super::super::grid::Cuts;
+    use super::super::pairs::{AtomsPair, examples};
+    use super::*;
+
+    const CUTS: Cuts = Cuts { right: 1e-13, left: 1e-14, tilt: 1.0, share: 1.0 };
+
+    fn sampled(pair: &dyn super::super::pair::Pair, step: f64) -> Sampled {
+        Sampled::new(pair, step, CUTS, &mut Effort::for_precision(1e-4)).expect("few points")
+    }
+
+    /// `ln E e^(s D)` of an outcome at the share `u` of a step above its grid point, against `s (s + 1) h^2 / 8`.
+    #[test]
+    fn moments_of_a_split_are_bounded() {
+        let mut closest = 0.0_f64;
+        for (h, u) in [0.01, 0.3, 2.0].into_iter().flat_map(|h: f64| (0..=20).map(move |i| (h, f64::from(i) / 20.0))) {
+            let up = (1.0 - (-u * h).exp()) / (1.0 - (-h).exp());
+            for s in [-30.0, -3.0, -1.5, -1.0, 0.0, 0.5, 2.0, 30.0_f64] {
+                let mean = up * (s * (1.0 - u) * h).exp() + (1.0 - up) * (-s * u * h).exp();
+                let bound = s * (s + 1.0) * h * h / 8.0;
+                assert!(mean.ln() <= bound + 1e-12, "{h} {u} {s}: {mean} {bound}");
+                closest = closest.max(mean.ln() / bound.max(1e-9));
+            }
+        }
+        assert!(closest > 0.99, "{closest}");
+    }
+
+    /// Neither `P` nor `Q` gains from the split, and next to nothing of either is lost.
+    #[test]
+    fn both_masses_are_kept() {
+        for (pair, step) in examples() {
+            let masses = spread(&sampled(&*pair, step));
+            let p: f64 = masses.masses.iter().sum::<f64>() + masses.infinite;
+            assert!(p <= 1.0 + 1e-12 && p > 1.0 - 1e-9, "{pair:?}: {p}");
+            let q_at = |(mass, index): (&f64, i64)| mass * (-(index as f64) * step).exp();
+            let q: f64 = masses.masses.iter().zip(masses.first..).map(q_at).sum();
+            // What has a loss of minus infinity, a thousandth at most in these, is in Q alone.
+            assert!(q <= 1.0 + 1e-9 && q > 1.0 - 1.001e-3, "{pair:?}: {q}");
+        }
+    }
+
+    #[test]
+    fn corners_are_in_concave_position() {
+        let test = |p: f64, q: f64| Test { p, q };
+        let tests = [test(0.0, 0.0), test(0.4, 0.1), test(0.45, 0.2), test(0.8, 0.4), test(0.8, 0.5), test(1.0, 1.0)];
+        assert_eq!(concave(&tests), [tests[0], tests[1], tests[3], tests[5]]);
+    }
+
+    /// `delta` of `k` binary responses of loss `e`, by the binomial distribution.
+    fn responses(e: f64, k: u32, epsilon: f64) -> f64 {
+        let high = 1.0 / (1.0 + (-e).exp());
+        let mut mass = (1.0 - high).powi(k as i32);
+        let mut sum = 0.0;
+        for n in 0..=k {
+            let loss = (2.0 * f64::from(n) - f64::from(k)) * e;
+            sum += mass * -(epsilon - loss).min(0.0).exp_m1();
+            mass *= f64::from(k - n) / f64::from(n + 1) * e.exp();
+        }
+        sum
+    }
+
+    /// Outcomes in the middle between grid points, which is where splitting adds most: the bound holds, without what is taken off it would not, and neither with a tenth of it.
+    #[test]
+    fn responses_between_grid_points() {
+        let mut planner = RealFftPlanner::new();
+        let (mut is_caught, mut answers) = (false, 0);
+        for (k, tilt) in [(200u32, 0.0), (200, 1.0), (400, 0.5), (900, 0.3)] {
+            let e = 1.5 / f64::from(k).sqrt();
+            let step = e / 2.5;
+            let masses = spread(&sampled(&AtomsPair::randomized_response(e, 2), step));
+            let frame = Frame { step, first: -(1 << 11), size: 1 << 13, tilt, below: tilt - 2.0, above: tilt + 2.0 };
+            let bound = Spread::new(&[(masses, u64::from(k))], frame, &mut planner).expect("bounded");
+            for epsilon in [0.5, 1.0, 2.013, 4.0] {
+                let exact = responses(e, k, epsilon);
+                let (found, split) = (bound.delta_at(epsilon), bound.curve.delta_at(epsilon));
+                assert!(found <= exact * (1.0 + 1e-10), "{k} at {epsilon}: {found:e} {exact:e}");
+                is_caught |= split - 0.1 * (split - found) > exact * (1.0 + 1e-6);
+                if let Some(back) = bound.epsilon(0.99 * found) {
+                    answers += 1;
+                    assert!(back > 0.9 * epsilon, "{k}: {back} for {epsilon}");
+                    assert!(responses(e, k, back) > 0.99 * found * (1.0 - 1e-10), "{k}: {back} for {epsilon}");
+                }
+            }
+        }
+        assert!(is_caught && answers > 10, "{is_caught} {answers}");
+    }
+
+    /// The bound comes closer with the square of the step.
+    #[test]
+    fn the_square_of_the_step_is_lost() {
+        let mut planner = RealFftPlanner::new();
+        let (k, e) = (900, 0.05);
+        let exact = responses(e, k, 2.0);
+        let mut lost = |parts: f64| {
+            let step = e / parts;
+            let masses = spread(&sampled(&AtomsPair::randomized_response(e, 2), step));
+            let frame = Frame { step, first: -(1 << 12), size: 1 << 14, tilt: 0.5, below: -1.5, above: 2.5 };
+            let bound = Spread::new(&[(masses, u64::from(k))], frame, &mut planner).expect("bounded");
+            1.0 - bound.delta_at(2.0) / exact
+        };
+        let (coarse, fine) = (lost(3.5), lost(14.5));
+        assert!(coarse < 0.25 && fine < coarse / 10.0 && fine > 0.0, "{coarse} {fine}");
+    }
+}
