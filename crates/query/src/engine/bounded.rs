@@ -2,7 +2,7 @@
 
 use super::counters::{Counters, Prepared};
 use super::groups::Groups;
-use super::identity::{Hashes, Identities, Identity};
+use super::identity::{Identities, Identity};
 use super::interner::{Interner, NONE};
 use super::kept_groups::{KeptGroups, Placed};
 use super::layout::{Bound, Output, Tracks};
@@ -78,8 +78,8 @@ impl Bounded {
     /// Adds the rows of a batch, in steps that each go through all of them: what a step reads is then fetched for many rows at once.
     pub(super) fn absorb(&mut self, batch: &RecordBatch, unit: &ArrayRef, keys: &[ArrayRef]) -> Result<(), QueryError> {
         let rows = batch.num_rows();
-        let units = self.unit_identity.of(std::slice::from_ref(unit), rows, &self.key, Hashes::ForEachRow)?;
-        let keys = self.groups.identities(keys, rows, &self.key, Hashes::ForEachRow)?;
+        let units = self.unit_identity.of(std::slice::from_ref(unit), rows, &self.key)?;
+        let keys = self.groups.identities(keys, rows, &self.key)?;
         self.values.fill(batch, &self.tracks);
         let mut scratch = std::mem::take(&mut self.scratch);
         self.units.intern_all(&units, &mut scratch.units)?;
@@ -95,9 +95,9 @@ impl Bounded {
     fn candidates(&self, units: &Identities, keys: &Identities, scratch: &mut Scratch) -> usize {
         scratch.candidates.resize(scratch.units.len().max(scratch.candidates.len()), (0, 0));
         let mut accepted = 0;
-        let hashes = units.hashes.iter().zip(&keys.hashes);
-        for (row, (&unit, (&unit_hash, &key_hash))) in scratch.units.iter().zip(hashes).enumerate() {
-            let priority = self.key.priority(unit_hash, key_hash);
+        let marks = units.marks().iter().zip(keys.marks());
+        for (row, (&unit, (&unit_mark, &key_mark))) in scratch.units.iter().zip(marks).enumerate() {
+            let priority = self.key.priority(unit_mark, key_mark);
             // Written in any case, and kept if it counts: a branch would be a guess.
             scratch.candidates[accepted] = (row, priority);
             accepted += usize::from(priority <= self.kept.thresholds[unit as usize]);
@@ -129,7 +129,7 @@ impl Bounded {
             let group = match public {
                 true if scratch.groups[row] == NONE => continue,
                 true => scratch.groups[row],
-                false => self.groups.interner.intern(keys.hashes[row], keys.item(row))?,
+                false => self.groups.interner.intern(keys.hash(row), keys.item(row))?,
             };
             match self.kept.place(scratch.units[row], group, priority, &self.groups.interner)? {
                 Placed::Nowhere => {}

@@ -2,7 +2,6 @@
 
 use super::counters::{Counters, Prepared};
 use super::groups::Groups;
-use super::identity::Hashes;
 use super::interner::NONE;
 use super::layout::{Output, Tracks};
 use super::sample::Histogram;
@@ -35,7 +34,7 @@ impl EachRow {
 
     /// Adds the rows of a batch.
     pub(super) fn absorb(&mut self, batch: &RecordBatch, keys: &[ArrayRef]) -> Result<(), QueryError> {
-        let identities = self.groups.identities(keys, batch.num_rows(), &self.key, Hashes::ToLookUp)?;
+        let identities = self.groups.identities(keys, batch.num_rows(), &self.key)?;
         if self.groups.are_public() {
             self.groups.interner.find_all(&identities, &mut self.numbers);
         } else {

@@ -1,6 +1,6 @@
 //! The groups of an answer.
 
-use super::identity::{Hashes, Identities, Identity};
+use super::identity::{Identities, Identity};
 use super::interner::Interner;
 use super::secret_key::SecretKey;
 use crate::QueryError;
@@ -79,7 +79,7 @@ impl Groups {
             }
         }
         let mut numbers = Vec::new();
-        let identities = self.identity.of(keys.columns(), keys.num_rows(), &key, Hashes::ToLookUp)?;
+        let identities = self.identity.of(keys.columns(), keys.num_rows(), &key)?;
         self.interner.intern_all(&identities, &mut numbers)?;
         if self.interner.len() < keys.num_rows() {
             return Err(QueryError::Parameter {
@@ -111,14 +111,8 @@ impl Groups {
         self.public.is_some()
     }
 
-    pub(super) fn identities(
-        &self,
-        keys: &[ArrayRef],
-        rows: usize,
-        key: &SecretKey,
-        hashes: Hashes,
-    ) -> Result<Identities, QueryError> {
-        self.identity.of(keys, rows, key, hashes)
+    pub(super) fn identities(&self, keys: &[ArrayRef], rows: usize, key: &SecretKey) -> Result<Identities, QueryError> {
+        self.identity.of(keys, rows, key)
     }
 
     /// The groups that are in the answer in their order, as keys and as numbers, given how many units are in each.

@@ -31,24 +31,16 @@ pub(super) enum Identity {
 /// The identities of the rows of a batch.
 #[derive(Debug)]
 pub(super) struct Identities {
-    /// Keyed hashes: equal for equal rows. None at all where [`Hashes::ToLookUp`] needs none.
+    /// Keyed hashes: equal for equal rows. They say where to look in an [`Interner`](super::interner::Interner), which looks up small words without: where all are such, there are none.
     pub(super) hashes: Vec<u64>,
     pub(super) values: Values,
-}
-
-/// What hashes are for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Hashes {
-    /// They are read for every row.
-    ForEachRow,
-    /// They say where to look in an [`Interner`](super::interner::Interner), which looks up small words without.
-    ToLookUp,
 }
 
 /// What the rows of a batch are known by.
 #[derive(Debug)]
 pub(super) enum Values {
     Nothing,
+    /// With the mark of NULL for rows that are.
     Words(Vec<u64>, Option<NullBuffer>),
     Text(StringArray),
     View(StringViewArray),
@@ -94,27 +86,19 @@ impl Identity {
     }
 
     /// The identities of a batch of `rows` rows of these columns.
-    pub(super) fn of(
-        &self,
-        columns: &[ArrayRef],
-        rows: usize,
-        key: &SecretKey,
-        hashes: Hashes,
-    ) -> Result<Identities, QueryError> {
+    pub(super) fn of(&self, columns: &[ArrayRef], rows: usize, key: &SecretKey) -> Result<Identities, QueryError> {
         let (hashes, values) = match (self, columns) {
             (Self::Nothing, _) => (vec![key.null(); rows], Values::Nothing),
             (Self::Word(data_type), [column]) => {
                 let column = plain(column, data_type)?;
-                let words = words(&column).ok_or(FAULT)?;
+                let mut words = words(&column).ok_or(FAULT)?;
                 let nulls = column.nulls().filter(|nulls| nulls.null_count() > 0).cloned();
-                if hashes == Hashes::ToLookUp && nulls.is_none() && all_small(&words) {
-                    return Ok(Identities { hashes: Vec::new(), values: Values::Words(words, None) });
-                }
-                let mut hashes: Vec<u64> = words.iter().map(|&word| key.word(word)).collect();
                 if let Some(nulls) = &nulls {
                     let of_null = key.null();
-                    hashes.iter_mut().zip(nulls).filter(|(_, valid)| !valid).for_each(|(hash, _)| *hash = of_null);
+                    words.iter_mut().zip(nulls).filter(|(_, valid)| !valid).for_each(|(word, _)| *word = of_null);
                 }
+                let is_small = nulls.is_none() && all_small(&words);
+                let hashes = if is_small { Vec::new() } else { words.iter().map(|&word| key.word(word)).collect() };
                 (hashes, Values::Words(words, nulls))
             }
             (Self::Text(data_type), [column]) => {
@@ -182,6 +166,19 @@ impl Identity {
 }
 
 impl Identities {
+    /// A number for each row, the same in every batch for equal rows: its word, or the hash of its bytes. [`SecretKey::priority`] mixes it.
+    pub(super) fn marks(&self) -> &[u64] {
+        match &self.values {
+            Values::Words(words, _) => words,
+            Values::Nothing | Values::Text(_) | Values::View(_) | Values::Rows(_) => &self.hashes,
+        }
+    }
+
+    /// The hash of a row; any number for a small word, which is looked up without.
+    pub(super) fn hash(&self, row: usize) -> u64 {
+        self.hashes.get(row).copied().unwrap_or(0)
+    }
+
     pub(super) fn is_null(&self, row: usize) -> bool {
         match &self.values {
             Values::Nothing => true,
@@ -299,7 +296,7 @@ mod tests {
 
     fn identities(columns: &[ArrayRef]) -> Identities {
         let rows = columns.first().map_or(3, |c| c.len());
-        identity(columns).of(columns, rows, &key(), Hashes::ForEachRow).expect("identities")
+        identity(columns).of(columns, rows, &key()).expect("identities")
     }
 
     fn columns_of_all_types() -> Vec<ArrayRef> {
@@ -328,7 +325,7 @@ mod tests {
         sets.push(all);
         for columns in sets {
             let identity = identity(&columns);
-            let found = identity.of(&columns, 5, &key(), Hashes::ForEachRow).expect("identities");
+            let found = identity.of(&columns, 5, &key()).expect("identities");
             let back = identity.columns((0..5).map(|row| found.item(row))).expect("columns");
             for (back, column) in back.iter().zip(&columns) {
                 assert_eq!(back.to_data(), column.to_data());
@@ -347,7 +344,7 @@ mod tests {
             let found = identities(&columns);
             for (one, other) in [(0, 1), (2, 3), (2, 4)] {
                 assert_eq!(found.item(one), found.item(other));
-                assert_eq!(found.hashes[one], found.hashes[other]);
+                assert_eq!(found.marks()[one], found.marks()[other]);
             }
             assert_ne!(found.item(0), found.item(2));
             assert_ne!(found.item(0), found.item(5));
@@ -360,7 +357,7 @@ mod tests {
         let dictionary: ArrayRef = Arc::new(words.iter().copied().collect::<DictionaryArray<Int32Type>>());
         let plain: ArrayRef = Arc::new(StringArray::from(words));
         let (one, other) = (identities(&[dictionary]), identities(&[plain]));
-        assert_eq!(one.hashes, other.hashes);
+        assert_eq!(one.marks(), other.marks());
         assert!((0..4).all(|row| one.item(row) == other.item(row)));
     }
 

@@ -50,11 +50,6 @@ pub(super) fn all_small(words: &[u64]) -> bool {
     words.iter().fold(0, |all, word| all | word) < SMALL_WORD
 }
 
-/// The hash of a row; any number for a small word, which is looked up without.
-fn hash_of(rows: &Identities, row: usize) -> u64 {
-    rows.hashes.get(row).copied().unwrap_or(0)
-}
-
 impl Interner {
     pub(super) fn of_words(key: SecretKey) -> Self {
         Self::of(key, Stored::Words(Vec::new()))
@@ -121,7 +116,7 @@ impl Interner {
             if numbers.contains(&NONE) {
                 self.warm(&rows.hashes);
                 for (row, number) in numbers.iter_mut().enumerate().filter(|(_, number)| **number == NONE) {
-                    *number = self.intern(hash_of(rows, row), Item::Word(words[row]))?;
+                    *number = self.intern(rows.hash(row), Item::Word(words[row]))?;
                 }
             }
         } else {
@@ -141,7 +136,7 @@ impl Interner {
             if self.hashed > 0 && numbers.contains(&NONE) {
                 self.warm(&rows.hashes);
                 for (row, number) in numbers.iter_mut().enumerate().filter(|(_, number)| **number == NONE) {
-                    *number = self.find(hash_of(rows, row), Item::Word(words[row]));
+                    *number = self.find(rows.hash(row), Item::Word(words[row]));
                 }
             }
         } else {

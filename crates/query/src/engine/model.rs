@@ -1,6 +1,6 @@
 //! The definition of bounded totals with everything at hand, slow and plain: what the engine is compared with.
 
-use super::identity::{Hashes, Identity};
+use super::identity::Identity;
 use super::layout::{Layout, Measure};
 use super::secret_key::SecretKey;
 use datafusion::arrow::array::{
@@ -133,7 +133,7 @@ impl Table {
         let schema = self.schema();
         let identity = Identity::new(columns.iter().map(|&column| schema.field(column))).expect("known types");
         let cells = columns.iter().map(|&c| column(&self.rows[row][c..=c], &self.types[c])).collect::<Vec<_>>();
-        identity.of(&cells, 1, key, Hashes::ForEachRow).expect("one row").hashes[0]
+        identity.of(&cells, 1, key).expect("one row").marks()[0]
     }
 
     /// The totals by their definition. `public` groups, if there are any, or those that occur.

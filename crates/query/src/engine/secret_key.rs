@@ -58,7 +58,7 @@ impl SecretKey {
         self.word(self.0[3])
     }
 
-    /// The place of a group among the groups of a unit: the lowest are kept.
+    /// The place of a group among the groups of a unit, each given by its mark: the lowest are kept.
     #[inline(always)]
     pub(super) fn priority(&self, unit: u64, group: u64) -> u64 {
         fold(fold(unit ^ self.0[2], group ^ self.0[3]) ^ unit, self.0[0] | 1)
@@ -144,7 +144,7 @@ mod tests {
         let together = alone * (kept - 1) as f64 / (groups - 1) as f64;
         for seed in 0..3 {
             let key = key(seed);
-            let (single, pair) = kept_counts(|u, g| key.priority(key.word(u), key.word(g)), units, groups, kept);
+            let (single, pair) = kept_counts(|u, g| key.priority(u, g), units, groups, kept);
             assert!(worst(&single, units as f64, alone) < 6.0, "seed {seed}");
             assert!(worst(&pair, units as f64, together) < 6.0, "seed {seed}");
         }
