@@ -21,7 +21,6 @@ const PATIENCE: Duration = Duration::from_secs(30);
 
 /// What happens while a question is answered. None of it is for the analyst: rows are counted exactly.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[non_exhaustive]
 pub enum Progress {
     /// So many more rows were read.
     Rows(u64),

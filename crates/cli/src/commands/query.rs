@@ -88,7 +88,6 @@ pub fn run(arguments: &Query, format: AnswerFormat, output: &mut Output) -> Resu
                 at_most.as_secs()
             );
         }
-        _ => {}
     }));
     progress.done();
     let reply = reply?;
