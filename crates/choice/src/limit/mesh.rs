@@ -79,18 +79,21 @@ impl Mesh {
         Ok([coarsest].into_iter().chain(finer.filter(|mesh| mesh.last as f64 <= MOST_KNOTS)).collect())
     }
 
-    /// The greatest middle between two steps that is not above `aim`, moved down by a rounding error, so that the step after it lies beyond; `None` below half a step.
-    pub(crate) fn middle_below(&self, aim: f64) -> Option<f64> {
-        let place = |m: f64| mul_down(m + 0.5, self.spacing).next_down();
-        let m = (aim / self.spacing - 0.5).floor();
-        [m, m - 1.0].into_iter().filter(|&m| m >= 0.0).map(place).find(|&t| t > 0.0 && t <= aim)
+    /// The middle between step `m` and the next, moved down by a rounding error, so that the next lies beyond.
+    fn middle(&self, m: f64) -> f64 {
+        mul_down(m + 0.5, self.spacing).next_down()
     }
 
-    /// The least such place that is not below `t`.
+    /// The greatest middle between two steps that is not above `aim`; `None` below half a step.
+    pub(crate) fn middle_below(&self, aim: f64) -> Option<f64> {
+        let m = (aim / self.spacing - 0.5).floor();
+        [m, m - 1.0].into_iter().filter(|&m| m >= 0.0).map(|m| self.middle(m)).find(|&t| t > 0.0 && t <= aim)
+    }
+
+    /// The least middle between two steps that is not below `t`.
     pub(crate) fn middle_beyond(&self, t: f64) -> f64 {
-        let place = |m: f64| mul_down(m + 0.5, self.spacing).next_down();
         let m = (t / self.spacing - 0.5).ceil().max(0.0);
-        if place(m) >= t { place(m) } else { place(m + 1.0) }
+        if self.middle(m) >= t { self.middle(m) } else { self.middle(m + 1.0) }
     }
 
     /// A mesh twice as fine; `None` for integers, and where there would be too many knots.
