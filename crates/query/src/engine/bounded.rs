@@ -1,16 +1,15 @@
 //! Totals where a column names the privacy unit: each unit counts in so many groups, and so much in each.
 
-use super::counters::{Counters, Prepared};
+use super::by_group::ByGroup;
+use super::counters::{Prepared, Record};
 use super::groups::Groups;
-use super::identity::{Identities, Identity};
+use super::identity::Identities;
 use super::interner::{Interner, NONE};
 use super::kept_groups::{KeptGroups, Placed};
 use super::layout::{Bound, Output, Tracks};
 use super::sample::{Histogram, Sample};
 use super::secret_key::SecretKey;
 use crate::QueryError;
-use datafusion::arrow::array::ArrayRef;
-use datafusion::arrow::record_batch::RecordBatch;
 use reticent_release::Totals;
 use std::sync::Arc;
 
@@ -24,114 +23,105 @@ use std::sync::Arc;
 pub(super) struct Bounded {
     tracks: Arc<Tracks>,
     key: SecretKey,
-    unit_identity: Arc<Identity>,
     units: Interner,
     groups: Groups,
+    /// The groups of each unit, with a record of what is counted of it in each.
     kept: KeptGroups,
-    /// By place.
-    counters: Counters,
-    /// By track, then by place.
+    record: Record,
+    /// By track, then by the number of the place.
     samples: Vec<Vec<Sample>>,
-    values: Prepared,
     scratch: Scratch,
 }
 
-/// What is computed for the rows of one batch.
+/// What is known of the rows of a batch.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Facts<'a> {
+    pub(super) units: &'a Identities,
+    pub(super) keys: &'a Identities,
+    pub(super) values: &'a Prepared,
+}
+
+/// What is computed for some rows of a batch.
 #[derive(Debug, Default)]
 struct Scratch {
-    /// The numbers of their units.
+    /// The numbers of their units, in the order of the rows.
     units: Vec<u32>,
-    /// The numbers of their groups, if those are public.
-    groups: Vec<u32>,
-    /// Rows that the threshold of their unit does not reject, with their priorities.
-    candidates: Vec<(usize, u64)>,
+    /// Rows that the threshold of their unit does not reject.
+    candidates: Vec<Candidate>,
     /// Rows that are counted, with their priorities and where.
-    placed: Vec<(usize, u64, Placed)>,
+    placed: Vec<(u32, u64, Placed)>,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Candidate {
+    row: u32,
+    unit: u32,
+    priority: u64,
 }
 
 impl Bounded {
-    pub(super) fn new(
-        tracks: Arc<Tracks>,
-        unit: Arc<Identity>,
-        groups: Groups,
-        max_groups: u32,
-        key: SecretKey,
-    ) -> Self {
-        let units = match *unit {
-            Identity::Nothing | Identity::Word(_) => Interner::of_words(key),
-            Identity::Text(_) | Identity::Rows(..) => Interner::of_bytes(key),
-        };
+    pub(super) fn new(tracks: Arc<Tracks>, units: Interner, groups: Groups, max_groups: u32, key: SecretKey) -> Self {
+        let record = Record::new(&tracks);
         Self {
-            counters: Counters::new(&tracks),
+            record,
             samples: vec![Vec::new(); tracks.samples.len()],
             tracks,
             key,
-            unit_identity: unit,
             units,
             groups,
-            kept: KeptGroups::new(max_groups),
-            values: Prepared::default(),
+            kept: KeptGroups::new(max_groups, record.width),
             scratch: Scratch::default(),
         }
     }
 
-    /// Adds the rows of a batch, in steps that each go through all of them: what a step reads is then fetched for many rows at once.
-    pub(super) fn absorb(&mut self, batch: &RecordBatch, unit: &ArrayRef, keys: &[ArrayRef]) -> Result<(), QueryError> {
-        let rows = batch.num_rows();
-        let units = self.unit_identity.of(std::slice::from_ref(unit), rows, &self.key)?;
-        let keys = self.groups.identities(keys, rows, &self.key)?;
-        self.values.fill(batch, &self.tracks);
+    /// Adds some rows of a batch, in steps that each go through all of them: what a step reads is then fetched for many rows at once.
+    pub(super) fn absorb(
+        &mut self,
+        rows: impl ExactSizeIterator<Item = usize> + Clone,
+        facts: Facts<'_>,
+    ) -> Result<(), QueryError> {
         let mut scratch = std::mem::take(&mut self.scratch);
-        self.units.intern_all(&units, &mut scratch.units)?;
+        self.units.intern_all(facts.units, rows.clone(), &mut scratch.units)?;
         self.kept.resize(self.units.len());
-        let candidates = self.candidates(&units, &keys, &mut scratch);
-        self.place_all(&units, &keys, candidates, &mut scratch)?;
-        self.add_all(&scratch.placed);
+        let candidates = self.candidates(rows, facts, &mut scratch);
+        self.place_all(facts, candidates, &mut scratch)?;
+        self.add_all(facts.values, &scratch.placed);
         self.scratch = scratch;
         Ok(())
     }
 
     /// Finds the rows that the threshold of their unit does not reject, and says how many there are.
-    fn candidates(&self, units: &Identities, keys: &Identities, scratch: &mut Scratch) -> usize {
-        scratch.candidates.resize(scratch.units.len().max(scratch.candidates.len()), (0, 0));
+    fn candidates(&self, rows: impl ExactSizeIterator<Item = usize>, facts: Facts<'_>, scratch: &mut Scratch) -> usize {
+        let none = Candidate { row: 0, unit: 0, priority: 0 };
+        scratch.candidates.resize(rows.len().max(scratch.candidates.len()), none);
+        let (units, keys) = (facts.units.marks(), facts.keys.marks());
         let mut accepted = 0;
-        let marks = units.marks().iter().zip(keys.marks());
-        for (row, (&unit, (&unit_mark, &key_mark))) in scratch.units.iter().zip(marks).enumerate() {
-            let priority = self.key.priority(unit_mark, key_mark);
+        for (row, &unit) in rows.zip(&scratch.units) {
+            let priority = self.key.priority(units[row], keys[row]);
             // Written in any case, and kept if it counts: a branch would be a guess.
-            scratch.candidates[accepted] = (row, priority);
-            accepted += usize::from(priority <= self.kept.thresholds[unit as usize]);
+            scratch.candidates[accepted] = Candidate { row: row as u32, unit, priority };
+            accepted += usize::from(self.kept.may_keep(unit, priority));
         }
         accepted
     }
 
     /// Where the candidates are to be counted.
     ///
-    /// A group is looked up only here, for rows that are not rejected, unless the groups are public: then rows of other groups must be left out first.
-    fn place_all(
-        &mut self,
-        units: &Identities,
-        keys: &Identities,
-        candidates: usize,
-        scratch: &mut Scratch,
-    ) -> Result<(), QueryError> {
-        let public = self.groups.are_public();
-        if public {
-            self.groups.interner.find_all(keys, &mut scratch.groups);
-        }
+    /// A group is looked up only here, for rows that are not rejected. If groups are public, rows of others are left out before they could take a place.
+    fn place_all(&mut self, facts: Facts<'_>, candidates: usize, scratch: &mut Scratch) -> Result<(), QueryError> {
         let candidates = &scratch.candidates[..candidates];
-        self.kept.warm(candidates.iter().map(|&(row, _)| scratch.units[row]));
+        self.kept.warm(candidates.iter().map(|candidate| candidate.unit));
         scratch.placed.clear();
-        for &(row, priority) in candidates {
-            if units.is_null(row) {
+        for &Candidate { row, unit, priority } in candidates {
+            let at = row as usize;
+            if facts.units.is_null(at) {
                 continue;
             }
-            let group = match public {
-                true if scratch.groups[row] == NONE => continue,
-                true => scratch.groups[row],
-                false => self.groups.interner.intern(keys.hash(row), keys.item(row))?,
-            };
-            match self.kept.place(scratch.units[row], group, priority, &self.groups.interner)? {
+            let group = self.groups.number(facts.keys.hash(at), facts.keys.item(at))?;
+            if group == NONE {
+                continue;
+            }
+            match self.kept.place(unit, group, priority, &self.groups.interner)? {
                 Placed::Nowhere => {}
                 placed => scratch.placed.push((row, priority, placed)),
             }
@@ -140,101 +130,60 @@ impl Bounded {
     }
 
     /// Adds rows at their places, in the order in which the places were given: one that was given to another group later is cleared then.
-    fn add_all(&mut self, placed: &[(usize, u64, Placed)]) {
-        self.make_places();
-        self.counters.warm(placed.iter().map(|(_, _, placed)| placed.place()));
-        for &(row, priority, placed) in placed {
-            let place = self.cleared(placed);
-            self.counters.add(place, row, &self.values);
-            for ((samples, (steps, present)), track) in
-                self.samples.iter_mut().zip(&self.values.samples).zip(&self.tracks.samples)
-            {
-                if present[row] == 1 {
-                    samples[place].add(steps[row], 1, priority, &self.key, track.max_rows);
-                }
-            }
+    fn add_all(&mut self, values: &Prepared, placed: &[(u32, u64, Placed)]) {
+        let record = self.record;
+        let words = self.kept.words_mut();
+        // Read first, which decides nothing, so that the memory of all is fetched at once.
+        let touched = placed.iter().fold(0, |all, (_, _, placed)| all ^ words[placed.place()]);
+        std::hint::black_box(touched);
+        for &(row, _, placed) in placed {
+            let is_new = matches!(placed, Placed::New(_));
+            record.add(&mut words[placed.place()..][..record.width], is_new, row as usize, values);
         }
-    }
-
-    fn make_places(&mut self) {
         let places = self.kept.places();
-        self.counters.resize(places);
-        self.samples.iter_mut().for_each(|samples| samples.resize_with(places, Sample::default));
-    }
-
-    fn cleared(&mut self, placed: Placed) -> usize {
-        let place = placed.place();
-        if let Placed::New(place) = placed {
-            self.counters.clear(place);
-            self.samples.iter_mut().for_each(|samples| samples[place].clear());
-        }
-        place
-    }
-
-    /// Adds what was kept of another part of the table.
-    pub(super) fn merge(&mut self, other: Self) -> Result<(), QueryError> {
-        let mut group_numbers = vec![NONE; other.groups.interner.len()];
-        for from_unit in 0..other.kept.units() {
-            let entries = other.kept.of(from_unit);
-            if entries.is_empty() {
-                continue;
-            }
-            let from_unit = from_unit as u32;
-            let unit = self.units.intern(other.units.hash(from_unit), other.units.item(from_unit))?;
-            self.kept.resize(self.units.len());
-            for entry in entries {
-                if entry.priority > self.kept.thresholds[unit as usize] {
-                    continue;
+        for ((samples, (steps, present)), track) in
+            self.samples.iter_mut().zip(&values.samples).zip(&self.tracks.samples)
+        {
+            samples.resize_with(places, Sample::default);
+            for &(row, priority, placed) in placed {
+                let sample = &mut samples[self.kept.number(placed.place())];
+                if let Placed::New(_) = placed {
+                    sample.clear();
                 }
-                let group = &mut group_numbers[entry.group as usize];
-                if *group == NONE {
-                    let item = other.groups.interner.item(entry.group);
-                    *group = self.groups.interner.intern(other.groups.interner.hash(entry.group), item)?;
-                }
-                let placed = self.kept.place(unit, *group, entry.priority, &self.groups.interner)?;
-                if placed != Placed::Nowhere {
-                    self.make_places();
-                    let (place, from) = (self.cleared(placed), entry.place as usize);
-                    self.counters.merge(place, &other.counters, from);
-                    for ((samples, others), track) in
-                        self.samples.iter_mut().zip(&other.samples).zip(&self.tracks.samples)
-                    {
-                        samples[place].merge(&others[from], entry.priority, &self.key, track.max_rows);
-                    }
+                if present[row as usize] == 1 {
+                    sample.add(steps[row as usize], priority, &self.key, track.max_rows);
                 }
             }
         }
-        Ok(())
     }
 
-    /// Units per group and the totals, by group number.
-    pub(super) fn finish(self) -> (Groups, Vec<u64>, Vec<Totals>) {
+    /// What all its units add up to.
+    pub(super) fn finish(self) -> ByGroup {
         let groups = self.groups.interner.len();
-        let entries = || (0..self.kept.units()).flat_map(|unit| self.kept.of(unit));
         let mut units = vec![0_u64; groups];
-        entries().for_each(|entry| units[entry.group as usize] += 1);
+        self.kept.for_each(|(group, _)| units[group as usize] += 1);
         let totals = self.tracks.outputs.iter().map(|output| match *output {
             Output::Values { sample } => {
                 let max_rows = self.tracks.samples[sample].max_rows;
                 let mut histograms = vec![Histogram::default(); groups];
-                for entry in entries() {
-                    let histogram = &mut histograms[entry.group as usize];
-                    let chosen = self.samples[sample][entry.place as usize].chosen(max_rows);
-                    chosen.for_each(|(value, times)| histogram.add(value, times));
-                }
+                let samples = &self.samples[sample];
+                self.kept.for_each(|(group, place)| {
+                    // There are none before the first row that is kept.
+                    let chosen = samples.get(self.kept.number(place)).into_iter().flat_map(|one| one.chosen(max_rows));
+                    chosen.for_each(|(value, times)| histograms[group as usize].add(value, times));
+                });
                 Totals::Values(histograms.into_iter().map(Histogram::into_values).collect())
             }
             _ => {
                 let mut totals = vec![0_i128; groups];
                 // At most 2^32 units, each at most 2^63 steps times fewer than 2^32 rows: within 2^127.
-                for entry in entries() {
-                    totals[entry.group as usize] += added(output, &self.counters, entry.place as usize);
-                }
+                self.kept.for_each(|(group, place)| {
+                    totals[group as usize] += added(output, self.record, &self.kept.words()[place..]);
+                });
                 Totals::Integers(totals)
             }
         });
-        let totals = totals.collect();
-        (self.groups, units, totals)
+        ByGroup { totals: totals.collect(), groups: self.groups, units }
     }
 }
 
@@ -242,17 +191,17 @@ impl Bounded {
 ///
 /// Of `n` rows with the sum `s`, at most `r` counted: `min(n, r)` to a count, and `s * min(1, r/n)`, rounded towards zero, to a sum: every row has the same weight,
 /// none is picked, and the bound is that of `r` rows, since `|s/n|` is at most the greatest step. Or `s` clamped.
-fn added(output: &Output, counters: &Counters, place: usize) -> i128 {
+fn added(output: &Output, record: Record, words: &[u64]) -> i128 {
     match *output {
-        Output::Rows { max_rows } => i128::from(counters.rows(place).min(max_rows.into())),
-        Output::Count { count, max_rows } => i128::from(counters.count(count, place).min(max_rows.into())),
+        Output::Rows { max_rows } => i128::from(record.rows(words).min(max_rows.into())),
+        Output::Count { count, max_rows } => i128::from(record.count(words, count).min(max_rows.into())),
         Output::Units => 1,
-        Output::UnitsWith { count } => i128::from(counters.count(count, place).min(1)),
+        Output::UnitsWith { count } => i128::from(record.count(words, count).min(1)),
         Output::Sum { sum, bound: Bound::Rows { count, max_rows } } => {
-            share(counters.sum(sum, place), counters.count(count, place).into(), max_rows.into())
+            share(record.sum(words, sum), record.count(words, count).into(), max_rows.into())
         }
         Output::Sum { sum, bound: Bound::Total { lower, upper } } => {
-            counters.sum(sum, place).clamp(lower.into(), upper.into())
+            record.sum(words, sum).clamp(lower.into(), upper.into())
         }
         Output::Sum { bound: Bound::EachRow, .. } | Output::Values { .. } => 0,
     }

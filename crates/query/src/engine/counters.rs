@@ -1,4 +1,4 @@
-//! Counts and sums, one place per unit and group, or per group.
+//! Counts and sums, of a unit in a group or of a group.
 
 use super::interner::NONE;
 use super::layout::Tracks;
@@ -36,113 +36,82 @@ impl Prepared {
     }
 }
 
-/// Rows, values and sums of values, by place.
-///
-/// What is counted at one place lies together, in one record of 64-bit words: rows, a word per count, two per sum. Places are met in random order, and a place
-/// then costs one line of the cache.
+/// What is counted of a unit in a group, or of a group, in one record of 64-bit words: rows, a word per count, two per sum. It lies together because records are met in
+/// random order, and one then costs a line of the cache or two.
 ///
 /// Nothing here can overflow: there are fewer than `2^64` rows, a step is at most `2^63`, and `2^64 * 2^63 = 2^127`.
-#[derive(Debug)]
-pub(super) struct Counters {
-    words: Vec<u64>,
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Record {
     counts: usize,
-    width: usize,
+    pub(super) width: usize,
 }
 
-impl Counters {
+impl Record {
     pub(super) fn new(tracks: &Tracks) -> Self {
         let counts = tracks.counts.len();
-        Self { words: Vec::new(), counts, width: 1 + counts + 2 * tracks.sums.len() }
+        Self { counts, width: 1 + counts + 2 * tracks.sums.len() }
     }
 
-    pub(super) fn places(&self) -> usize {
-        self.words.len() / self.width
+    pub(super) fn rows(self, record: &[u64]) -> u64 {
+        record[0]
     }
 
-    /// As many places, the new ones zero.
-    pub(super) fn resize(&mut self, places: usize) {
-        self.words.resize(places * self.width, 0);
+    pub(super) fn count(self, record: &[u64], track: usize) -> u64 {
+        record[1 + track]
     }
 
-    pub(super) fn clear(&mut self, place: usize) {
-        self.words[place * self.width..][..self.width].fill(0);
+    pub(super) fn sum(self, record: &[u64], track: usize) -> i128 {
+        let at = 1 + self.counts + 2 * track;
+        join(record[at], record[at + 1])
     }
 
-    pub(super) fn rows(&self, place: usize) -> u64 {
-        self.words[place * self.width]
-    }
-
-    pub(super) fn count(&self, track: usize, place: usize) -> u64 {
-        self.words[place * self.width + 1 + track]
-    }
-
-    pub(super) fn sum(&self, track: usize, place: usize) -> i128 {
-        let at = place * self.width + 1 + self.counts + 2 * track;
-        join(self.words[at], self.words[at + 1])
-    }
-
-    /// Adds one row of a batch.
-    #[inline]
-    pub(super) fn add(&mut self, place: usize, row: usize, values: &Prepared) {
-        let (counts, sums) = self.words[place * self.width..][..self.width].split_at_mut(1 + self.counts);
-        counts[0] += 1;
+    /// Adds one row of a batch, to nothing if the record is new.
+    #[inline(always)]
+    pub(super) fn add(self, record: &mut [u64], is_new: bool, row: usize, values: &Prepared) {
+        // Zero or all ones, in place of a branch that would be a guess.
+        let stays = u64::from(is_new).wrapping_sub(1);
+        let (counts, sums) = record.split_at_mut(1 + self.counts);
+        counts[0] = (counts[0] & stays) + 1;
         for (count, present) in counts[1..].iter_mut().zip(&values.present) {
-            *count += u64::from(present[row]);
+            *count = (*count & stays) + u64::from(present[row]);
         }
         for (sum, steps) in sums.as_chunks_mut::<2>().0.iter_mut().zip(&values.steps) {
-            *sum = plus(sum[0], sum[1], steps[row]);
+            *sum = plus(sum[0] & stays, sum[1] & stays, steps[row]);
         }
     }
 
-    /// Adds all rows of a batch that have a place.
-    pub(super) fn add_all(&mut self, places: &[u32], values: &Prepared) {
-        let (width, words) = (self.width, self.words.as_mut_slice());
-        let record = |place: u32| place as usize * width;
+    /// Adds all rows of a batch, each to the record with its number, unless that is none.
+    pub(super) fn add_all(self, records: &mut [u64], numbers: &[u32], values: &Prepared) {
+        let start = |number: u32| number as usize * self.width;
         let mut sums = values.steps.iter().enumerate();
         // Rows are counted together with the first sum, so that a record is looked up once for both.
         match sums.next() {
             None => {
-                for &place in places.iter().filter(|&&place| place != NONE) {
-                    words[record(place)] += 1;
+                for &number in numbers.iter().filter(|&&number| number != NONE) {
+                    records[start(number)] += 1;
                 }
             }
             Some((_, steps)) => {
                 let first = 1 + self.counts;
-                for (&place, &step) in places.iter().zip(steps).filter(|&(&place, _)| place != NONE) {
-                    let record = &mut words[record(place)..][..first + 2];
+                for (&number, &step) in numbers.iter().zip(steps).filter(|&(&number, _)| number != NONE) {
+                    let record = &mut records[start(number)..][..first + 2];
                     record[0] += 1;
                     [record[first], record[first + 1]] = plus(record[first], record[first + 1], step);
                 }
             }
         }
         for (track, present) in values.present.iter().enumerate() {
-            for (&place, &present) in places.iter().zip(present).filter(|&(&place, _)| place != NONE) {
-                words[record(place) + 1 + track] += u64::from(present);
+            for (&number, &present) in numbers.iter().zip(present).filter(|&(&number, _)| number != NONE) {
+                records[start(number) + 1 + track] += u64::from(present);
             }
         }
         for (track, steps) in sums {
             let first = 1 + self.counts + 2 * track;
-            for (&place, &step) in places.iter().zip(steps).filter(|&(&place, _)| place != NONE) {
-                let sum = &mut words[record(place) + first..][..2];
+            for (&number, &step) in numbers.iter().zip(steps).filter(|&(&number, _)| number != NONE) {
+                let sum = &mut records[start(number) + first..][..2];
                 [sum[0], sum[1]] = plus(sum[0], sum[1], step);
             }
         }
-    }
-
-    /// Adds a place of other counters.
-    pub(super) fn merge(&mut self, place: usize, other: &Self, from: usize) {
-        let (counts, sums) = self.words[place * self.width..][..self.width].split_at_mut(1 + self.counts);
-        let (more_counts, more_sums) = other.words[from * self.width..][..self.width].split_at(1 + self.counts);
-        counts.iter_mut().zip(more_counts).for_each(|(count, more)| *count += more);
-        for (sum, more) in sums.as_chunks_mut::<2>().0.iter_mut().zip(more_sums.as_chunks::<2>().0) {
-            *sum = split(join(sum[0], sum[1]) + join(more[0], more[1]));
-        }
-    }
-
-    /// Reads these places, and decides nothing by it, so that their memory is fetched at once.
-    pub(super) fn warm(&self, places: impl Iterator<Item = usize>) {
-        let touched = places.map(|place| self.words.get(place * self.width).copied().unwrap_or(0));
-        std::hint::black_box(touched.fold(0, |all, one| all ^ one));
     }
 }
 

@@ -1,10 +1,12 @@
 //! The groups of an answer.
 
-use super::identity::{Identities, Identity};
+use super::division::Division;
+use super::identity::{Identities, Identity, Item};
 use super::interner::Interner;
 use super::secret_key::SecretKey;
+use super::view_memo::ViewMemo;
 use crate::QueryError;
-use datafusion::arrow::array::{ArrayRef, UInt32Array};
+use datafusion::arrow::array::{Array, ArrayRef, AsArray, StringViewArray, UInt32Array};
 use datafusion::arrow::compute::{SortColumn, lexsort_to_indices, take};
 use datafusion::arrow::datatypes::{DataType, Field, Schema};
 use datafusion::arrow::record_batch::{RecordBatch, RecordBatchOptions};
@@ -23,8 +25,11 @@ pub enum GroupKeys {
 /// Numbers for group keys.
 #[derive(Debug)]
 pub(super) struct Groups {
+    /// Where the columns of the key are.
+    columns: Vec<usize>,
     identity: Arc<Identity>,
     pub(super) interner: Interner,
+    memo: ViewMemo,
     public: Option<RecordBatch>,
     schema: Arc<Schema>,
 }
@@ -43,16 +48,15 @@ impl Groups {
         });
         // Also a column that is never NULL can be asked for its NULL.
         let schema = Arc::new(Schema::new(plain.map(|field| field.with_nullable(true)).collect::<Vec<_>>()));
-        let interner = match identity {
-            Identity::Nothing | Identity::Word(_) => Interner::of_words(key),
-            Identity::Text(_) | Identity::Rows(..) => Interner::of_bytes(key),
-        };
+        let interner = identity.interner(key, Division::WHOLE);
         let public = match groups {
             _ if keys.is_empty() => Some(batch(&schema, Vec::new(), 1)?),
             GroupKeys::Found => None,
             GroupKeys::Public(keys) => Some(keys),
         };
-        let mut groups = Self { identity: Arc::new(identity), interner, public: None, schema };
+        let columns = keys.to_vec();
+        let mut groups =
+            Self { columns, identity: Arc::new(identity), interner, memo: ViewMemo::new(), public: None, schema };
         if let Some(public) = public {
             groups.set_public(public, key)?;
         }
@@ -80,7 +84,7 @@ impl Groups {
         }
         let mut numbers = Vec::new();
         let identities = self.identity.of(keys.columns(), keys.num_rows(), &key)?;
-        self.interner.intern_all(&identities, &mut numbers)?;
+        self.interner.intern_all(&identities, 0..keys.num_rows(), &mut numbers)?;
         if self.interner.len() < keys.num_rows() {
             return Err(QueryError::Parameter {
                 parameter: "the number of distinct public groups",
@@ -92,11 +96,13 @@ impl Groups {
         Ok(())
     }
 
-    /// The same groups for another partition.
+    /// The same groups for another part of the table.
     pub(super) fn another(&self, key: SecretKey) -> Result<Self, QueryError> {
         let mut another = Self {
+            columns: self.columns.clone(),
             identity: self.identity.clone(),
-            interner: self.interner.empty_like(),
+            interner: self.identity.interner(key, Division::WHOLE),
+            memo: ViewMemo::new(),
             public: None,
             schema: self.schema.clone(),
         };
@@ -106,13 +112,71 @@ impl Groups {
         Ok(another)
     }
 
-    /// Whether rows with keys that have no number are left out.
-    pub(super) fn are_public(&self) -> bool {
-        self.public.is_some()
+    /// The identities of the keys of a batch.
+    pub(super) fn identities(&self, batch: &RecordBatch, key: &SecretKey) -> Result<Identities, QueryError> {
+        let keys: Vec<ArrayRef> = self.columns.iter().map(|&column| batch.column(column).clone()).collect();
+        self.identity.of(&keys, batch.num_rows(), key)
     }
 
-    pub(super) fn identities(&self, keys: &[ArrayRef], rows: usize, key: &SecretKey) -> Result<Identities, QueryError> {
-        self.identity.of(keys, rows, key)
+    /// The number of a key; [`NONE`](super::interner::NONE) for one that is not among public groups, whose rows are left out.
+    ///
+    /// # Errors
+    /// If there are too many.
+    #[inline]
+    pub(super) fn number(&mut self, hash: u64, item: Item<'_>) -> Result<u32, QueryError> {
+        if self.public.is_some() { Ok(self.interner.find(hash, item)) } else { self.interner.intern(hash, item) }
+    }
+
+    /// The numbers of the keys of a batch, in the same way.
+    ///
+    /// # Errors
+    /// If there are too many.
+    pub(super) fn numbers(
+        &mut self,
+        batch: &RecordBatch,
+        key: &SecretKey,
+        numbers: &mut Vec<u32>,
+    ) -> Result<(), QueryError> {
+        if let &[column] = self.columns.as_slice()
+            && let Some(texts) = batch.column(column).as_string_view_opt()
+        {
+            return self.numbers_of_texts(texts, key, numbers);
+        }
+        let keys = self.identities(batch, key)?;
+        if self.public.is_some() {
+            self.interner.find_all(&keys, numbers);
+            Ok(())
+        } else {
+            self.interner.intern_all(&keys, 0..keys.marks().len(), numbers)
+        }
+    }
+
+    fn numbers_of_texts(
+        &mut self,
+        texts: &StringViewArray,
+        key: &SecretKey,
+        numbers: &mut Vec<u32>,
+    ) -> Result<(), QueryError> {
+        numbers.clear();
+        self.memo.turn_to(texts);
+        for (row, &view) in texts.views().iter().enumerate() {
+            if texts.is_null(row) {
+                numbers.push(self.number(key.null(), Item::Null)?);
+                continue;
+            }
+            let (slot, known) = self.memo.get(view);
+            let number = match known {
+                Some(number) => number,
+                None => {
+                    let bytes = texts.value(row).as_bytes();
+                    let number = self.number(key.bytes(bytes), Item::Bytes(bytes))?;
+                    self.memo.put(slot, view, number);
+                    number
+                }
+            };
+            numbers.push(number);
+        }
+        Ok(())
     }
 
     /// The groups that are in the answer in their order, as keys and as numbers, given how many units are in each.

@@ -1,7 +1,9 @@
 //! Which rows have the same unit, and which the same key: exactly, by value.
 
-use super::interner::all_small;
+use super::division::Division;
+use super::interner::{Interner, SMALL_WORD, all_small};
 use super::secret_key::SecretKey;
+use super::short_text::ShortText;
 use crate::QueryError;
 use datafusion::arrow::array::{Array, ArrayRef, AsArray, Float64Array, StringArray, StringViewArray};
 use datafusion::arrow::buffer::NullBuffer;
@@ -85,6 +87,14 @@ impl Identity {
         })
     }
 
+    /// Numbers for what is told apart, if that is a part of a division.
+    pub(super) fn interner(&self, key: SecretKey, division: Division) -> Interner {
+        match self {
+            Self::Nothing | Self::Word(_) => Interner::of_words(key, division),
+            Self::Text(_) | Self::Rows(..) => Interner::of_bytes(key),
+        }
+    }
+
     /// The identities of a batch of `rows` rows of these columns.
     pub(super) fn of(&self, columns: &[ArrayRef], rows: usize, key: &SecretKey) -> Result<Identities, QueryError> {
         let (hashes, values) = match (self, columns) {
@@ -106,7 +116,12 @@ impl Identity {
                 let of_null = key.null();
                 let hash = |text: Option<&str>| text.map_or(of_null, |text| key.bytes(text.as_bytes()));
                 if let Some(texts) = column.as_string_view_opt() {
-                    (texts.iter().map(hash).collect(), Values::View(texts.clone()))
+                    let of_view = |(row, &view): (usize, &u128)| match ShortText::of_view(view) {
+                        _ if texts.is_null(row) => of_null,
+                        Some(text) => key.short(text),
+                        None => key.bytes(texts.value(row).as_bytes()),
+                    };
+                    (texts.views().iter().enumerate().map(of_view).collect(), Values::View(texts.clone()))
                 } else {
                     let texts = column.as_string_opt::<i32>().ok_or(FAULT)?;
                     (texts.iter().map(hash).collect(), Values::Text(texts.clone()))
@@ -179,6 +194,24 @@ impl Identities {
         self.hashes.get(row).copied().unwrap_or(0)
     }
 
+    /// The part of each row.
+    pub(super) fn parts(&self, division: Division, parts: &mut Vec<u16>) {
+        parts.clear();
+        match &self.values {
+            Values::Words(words, _) if self.hashes.is_empty() => {
+                parts.extend(words.iter().map(|&word| division.of_small(word) as u16));
+            }
+            Values::Words(words, _) => parts.extend(words.iter().zip(&self.hashes).map(|(&word, &hash)| {
+                let part = if word < SMALL_WORD { division.of_small(word) } else { division.of_hash(hash) };
+                part as u16
+            })),
+            Values::Nothing | Values::Text(_) | Values::View(_) | Values::Rows(_) => {
+                parts.extend(self.hashes.iter().map(|&hash| division.of_hash(hash) as u16));
+            }
+        }
+    }
+
+    #[inline]
     pub(super) fn is_null(&self, row: usize) -> bool {
         match &self.values {
             Values::Nothing => true,
@@ -189,6 +222,16 @@ impl Identities {
         }
     }
 
+    /// What a row of views is known by if it is a short text, which needs no look at its bytes.
+    #[inline(always)]
+    pub(super) fn short_text(&self, row: usize) -> Option<ShortText> {
+        match &self.values {
+            Values::View(texts) if texts.is_valid(row) => ShortText::of_view(texts.views()[row]),
+            _ => None,
+        }
+    }
+
+    #[inline]
     pub(super) fn item(&self, row: usize) -> Item<'_> {
         match &self.values {
             Values::Nothing => Item::Null,

@@ -1,20 +1,25 @@
 //! Small numbers for distinct units and groups.
 
+use super::division::Division;
 use super::identity::{Identities, Item, Values};
 use super::secret_key::SecretKey;
+use super::short_text::{ShortText, stored_bytes};
 use crate::QueryError;
+use std::ops::Range;
 
 /// Stands for no number.
 pub(super) const NONE: u32 = u32::MAX;
 
 /// Numbers distinct values from 0 in the order in which they come.
 ///
-/// A hash table with open addressing and linear probing, at most half full, of 16 bytes an entry: a word, or the hash of a text whose bytes are in an arena. The
+/// A hash table with open addressing and linear probing, at most half full, of 16 bytes an entry: a word, or the hash of a text. The
 /// hash only says where to look, what decides is the value. Words below 2^20, by which people and things are often numbered, are looked up directly.
 #[derive(Debug)]
 pub(super) struct Interner {
     key: SecretKey,
     null: u32,
+    /// Of which part of all words this is.
+    division: Division,
     /// The numbers of small words.
     direct: Vec<u32>,
     entries: Vec<Entry>,
@@ -34,11 +39,15 @@ struct Entry {
 #[derive(Debug)]
 enum Stored {
     Words(Vec<u64>),
-    Bytes { arena: Vec<u8>, ends: Vec<usize> },
+    /// Each text in 16 bytes: itself if it is short, else its length and where it starts in the arena.
+    Texts {
+        arena: Vec<u8>,
+        stored: Vec<[u8; 16]>,
+    },
 }
 
 /// Words below this are looked up directly, in at most 4 MiB.
-const SMALL_WORD: u64 = 1 << 20;
+pub(super) const SMALL_WORD: u64 = 1 << 20;
 
 /// Tables up to this size (256 KiB) are in the cache anyway.
 const SMALL: usize = 1 << 14;
@@ -51,30 +60,23 @@ pub(super) fn all_small(words: &[u64]) -> bool {
 }
 
 impl Interner {
-    pub(super) fn of_words(key: SecretKey) -> Self {
-        Self::of(key, Stored::Words(Vec::new()))
+    /// For words of one part of a division.
+    pub(super) fn of_words(key: SecretKey, division: Division) -> Self {
+        Self::of(key, division, Stored::Words(Vec::new()))
     }
 
     pub(super) fn of_bytes(key: SecretKey) -> Self {
-        Self::of(key, Stored::Bytes { arena: Vec::new(), ends: Vec::new() })
+        Self::of(key, Division::WHOLE, Stored::Texts { arena: Vec::new(), stored: Vec::new() })
     }
 
-    fn of(key: SecretKey, values: Stored) -> Self {
-        Self { key, null: NONE, direct: Vec::new(), entries: vec![EMPTY; 64], hashed: 0, values }
-    }
-
-    /// An empty one for the same kind of values.
-    pub(super) fn empty_like(&self) -> Self {
-        match self.values {
-            Stored::Words(_) => Self::of_words(self.key),
-            Stored::Bytes { .. } => Self::of_bytes(self.key),
-        }
+    fn of(key: SecretKey, division: Division, values: Stored) -> Self {
+        Self { key, null: NONE, division, direct: Vec::new(), entries: vec![EMPTY; 64], hashed: 0, values }
     }
 
     pub(super) fn len(&self) -> usize {
         match &self.values {
             Stored::Words(words) => words.len(),
-            Stored::Bytes { ends, .. } => ends.len(),
+            Stored::Texts { stored, .. } => stored.len(),
         }
     }
 
@@ -86,7 +88,10 @@ impl Interner {
         let at = number as usize;
         match &self.values {
             Stored::Words(words) => Item::Word(words[at]),
-            Stored::Bytes { arena, ends } => Item::Bytes(&arena[if at == 0 { 0 } else { ends[at - 1] }..ends[at]]),
+            Stored::Texts { arena, stored } => {
+                let stored = &stored[at];
+                Item::Bytes(stored_bytes(stored).unwrap_or_else(|| &arena[in_arena(stored)]))
+            }
         }
     }
 
@@ -108,58 +113,79 @@ impl Interner {
         self.look_up(hash, item).unwrap_or(NONE)
     }
 
-    /// The numbers of all rows of a batch.
-    pub(super) fn intern_all(&mut self, rows: &Identities, numbers: &mut Vec<u32>) -> Result<(), QueryError> {
+    /// The numbers of some rows of a batch, in their order.
+    pub(super) fn intern_all(
+        &mut self,
+        batch: &Identities,
+        rows: impl Iterator<Item = usize> + Clone,
+        numbers: &mut Vec<u32>,
+    ) -> Result<(), QueryError> {
         numbers.clear();
-        if let Values::Words(words, None) = &rows.values {
-            self.find_small(words, numbers);
+        if let Values::Words(words, None) = &batch.values {
+            self.find_small(rows.clone().map(|row| words[row]), numbers);
             if numbers.contains(&NONE) {
-                self.warm(&rows.hashes);
-                for (row, number) in numbers.iter_mut().enumerate().filter(|(_, number)| **number == NONE) {
-                    *number = self.intern(rows.hash(row), Item::Word(words[row]))?;
+                self.warm(batch, rows.clone());
+                for (row, number) in rows.zip(numbers.iter_mut()).filter(|(_, number)| **number == NONE) {
+                    *number = self.intern(batch.hash(row), Item::Word(words[row]))?;
                 }
             }
         } else {
-            self.warm(&rows.hashes);
-            for (row, &hash) in rows.hashes.iter().enumerate() {
-                numbers.push(self.intern(hash, rows.item(row))?);
+            self.warm(batch, rows.clone());
+            for row in rows {
+                let hash = batch.hash(row);
+                let found = match batch.short_text(row) {
+                    Some(text) => self.look_up_short(hash, text),
+                    None => self.look_up(hash, batch.item(row)),
+                };
+                numbers.push(match found {
+                    Ok(number) => number,
+                    Err(vacant) => self.insert(vacant, hash, batch.item(row))?,
+                });
             }
         }
         Ok(())
     }
 
     /// The numbers of all rows of a batch, [`NONE`] for values that have none.
-    pub(super) fn find_all(&self, rows: &Identities, numbers: &mut Vec<u32>) {
+    pub(super) fn find_all(&self, batch: &Identities, numbers: &mut Vec<u32>) {
         numbers.clear();
-        if let Values::Words(words, None) = &rows.values {
-            self.find_small(words, numbers);
+        let rows = 0..batch.marks().len();
+        if let Values::Words(words, None) = &batch.values {
+            self.find_small(words.iter().copied(), numbers);
             if self.hashed > 0 && numbers.contains(&NONE) {
-                self.warm(&rows.hashes);
+                self.warm(batch, rows);
                 for (row, number) in numbers.iter_mut().enumerate().filter(|(_, number)| **number == NONE) {
-                    *number = self.find(rows.hash(row), Item::Word(words[row]));
+                    *number = self.find(batch.hash(row), Item::Word(words[row]));
                 }
             }
         } else {
-            self.warm(&rows.hashes);
-            numbers.extend(rows.hashes.iter().enumerate().map(|(row, &hash)| self.find(hash, rows.item(row))));
+            self.warm(batch, rows.clone());
+            numbers.extend(rows.map(|row| match batch.short_text(row) {
+                Some(text) => self.look_up_short(batch.hash(row), text).unwrap_or(NONE),
+                None => self.find(batch.hash(row), batch.item(row)),
+            }));
         }
     }
 
     /// The numbers of small words, [`NONE`] for new and for large ones.
-    fn find_small(&self, words: &[u64], numbers: &mut Vec<u32>) {
+    #[inline(always)]
+    fn find_small(&self, words: impl Iterator<Item = u64>, numbers: &mut Vec<u32>) {
         if self.direct.is_empty() {
-            numbers.resize(words.len(), NONE);
+            numbers.extend(words.map(|_| NONE));
+        } else if self.division == Division::WHOLE {
+            numbers.extend(words.map(|word| self.direct.get(word as usize).copied().unwrap_or(NONE)));
         } else {
-            numbers.extend(words.iter().map(|&word| self.direct.get(word as usize).copied().unwrap_or(NONE)));
+            numbers.extend(words.map(|word| self.direct.get(self.division.within(word)).copied().unwrap_or(NONE)));
         }
     }
 
     /// Reads the entries that are looked at first, and decides nothing by it: the memory of many is then fetched at once, where a search would wait for one
     /// after the other.
-    fn warm(&self, hashes: &[u64]) {
+    #[inline(always)]
+    fn warm(&self, batch: &Identities, rows: impl Iterator<Item = usize>) {
         if self.entries.len() > SMALL {
             let mask = self.entries.len() - 1;
-            let touched = hashes.iter().map(|&hash| self.entries[hash as usize & mask].tag);
+            let touched = rows.map(|row| self.entries[batch.hash(row) as usize & mask].tag);
             std::hint::black_box(touched.fold(0, |all, one| all ^ one));
         }
     }
@@ -167,27 +193,41 @@ impl Interner {
     /// `Err` says where it would be put.
     #[inline(always)]
     fn look_up(&self, hash: u64, item: Item<'_>) -> Result<u32, usize> {
-        let tag = match item {
+        let bytes = match item {
             Item::Word(word) if word < SMALL_WORD => {
-                let number = self.direct.get(word as usize).copied().unwrap_or(NONE);
+                let number = self.direct.get(self.division.within(word)).copied().unwrap_or(NONE);
                 return if number == NONE { Err(0) } else { Ok(number) };
             }
             Item::Null if self.null == NONE => return Err(0),
             Item::Null => return Ok(self.null),
-            Item::Word(word) => word,
-            Item::Bytes(_) => hash,
+            Item::Word(word) => return self.probe(hash, word, |_| true),
+            Item::Bytes(bytes) => bytes,
         };
+        match ShortText::of(bytes) {
+            Some(text) => self.look_up_short(hash, text),
+            None => self.probe(hash, hash, |number| self.item(number) == item),
+        }
+    }
+
+    /// The same for a short text.
+    #[inline(always)]
+    fn look_up_short(&self, hash: u64, text: ShortText) -> Result<u32, usize> {
+        let Stored::Texts { stored, .. } = &self.values else { return Err(0) };
+        self.probe(hash, hash, |number| ShortText::of_stored(&stored[number as usize]) == text)
+    }
+
+    /// Goes through the entries of a hash to one with this tag and the value itself.
+    #[inline(always)]
+    fn probe(&self, hash: u64, tag: u64, is_same: impl Fn(u32) -> bool) -> Result<u32, usize> {
         let mask = self.entries.len() - 1;
         let mut at = hash as usize & mask;
         loop {
             let entry = self.entries[at];
-            if entry.tag == tag && entry.number != NONE {
-                match item {
-                    Item::Bytes(_) if self.item(entry.number) != item => {}
-                    _ => return Ok(entry.number),
-                }
-            } else if entry.number == NONE {
+            if entry.number == NONE {
                 return Err(at);
+            }
+            if entry.tag == tag && is_same(entry.number) {
+                return Ok(entry.number);
             }
             at = (at + 1) & mask;
         }
@@ -201,19 +241,22 @@ impl Interner {
         })?;
         match &mut self.values {
             Stored::Words(words) => words.push(if let Item::Word(word) = item { word } else { 0 }),
-            Stored::Bytes { arena, ends } => {
-                arena.extend_from_slice(if let Item::Bytes(bytes) = item { bytes } else { &[] });
-                ends.push(arena.len());
+            Stored::Texts { arena, stored } => {
+                let bytes = if let Item::Bytes(bytes) = item { bytes } else { &[] };
+                stored.push(match ShortText::of(bytes) {
+                    Some(text) => text.stored(),
+                    None => put_in(arena, bytes)?,
+                });
             }
         }
         match item {
             Item::Null => self.null = number,
             Item::Word(word) if word < SMALL_WORD => {
-                let word = word as usize;
-                if word >= self.direct.len() {
-                    self.direct.resize((word + 1).next_power_of_two(), NONE);
+                let at = self.division.within(word);
+                if at >= self.direct.len() {
+                    self.direct.resize((at + 1).next_power_of_two(), NONE);
                 }
-                self.direct[word] = number;
+                self.direct[at] = number;
             }
             Item::Word(word) => self.put(vacant, Entry { tag: word, number }),
             Item::Bytes(_) => self.put(vacant, Entry { tag: hash, number }),
@@ -235,7 +278,7 @@ impl Interner {
         for entry in self.entries.iter().filter(|entry| entry.number != NONE) {
             let hash = match self.values {
                 Stored::Words(_) => self.key.word(entry.tag),
-                Stored::Bytes { .. } => entry.tag,
+                Stored::Texts { .. } => entry.tag,
             };
             let mut at = hash as usize & mask;
             while larger[at].number != NONE {
@@ -256,6 +299,29 @@ impl Interner {
     }
 }
 
+/// Puts a text that is not short into the arena, and says how it is stored.
+///
+/// # Errors
+/// If it is longer than `2^32 - 1` bytes, which no column holds.
+fn put_in(arena: &mut Vec<u8>, bytes: &[u8]) -> Result<[u8; 16], QueryError> {
+    let length = u32::try_from(bytes.len()).map_err(|_| QueryError::Capacity {
+        of: "bytes in one unit or group key",
+        limit: "at most 4294967295 can be told apart",
+    })?;
+    let mut stored = [0; 16];
+    stored[..4].copy_from_slice(&length.to_le_bytes());
+    stored[8..].copy_from_slice(&(arena.len() as u64).to_le_bytes());
+    arena.extend_from_slice(bytes);
+    Ok(stored)
+}
+
+/// Where a text that is not short is in the arena.
+fn in_arena(stored: &[u8; 16]) -> Range<usize> {
+    let [l0, l1, l2, l3, _, _, _, _, start @ ..] = *stored;
+    let start = u64::from_le_bytes(start) as usize;
+    start..start + u32::from_le_bytes([l0, l1, l2, l3]) as usize
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -268,7 +334,7 @@ mod tests {
     #[test]
     fn equal_values_have_one_number_and_others_another() {
         let key = key();
-        let mut words = Interner::of_words(key);
+        let mut words = Interner::of_words(key, Division::WHOLE);
         for round in 0..2 {
             for value in 0..10_000_u64 {
                 let word = value.wrapping_mul(3001) << (value % 2 * 40);
@@ -284,7 +350,7 @@ mod tests {
 
     #[test]
     fn the_value_decides_and_not_its_hash() {
-        let mut words = Interner::of_words(key());
+        let mut words = Interner::of_words(key(), Division::WHOLE);
         let mut bytes = Interner::of_bytes(key());
         for value in 0..30_u64 {
             let text = value.to_string();

@@ -4,9 +4,9 @@
 //! floating point, or let a value of a row become an error.
 //!
 //! ```text
-//! rows of a partition ─ identity ─ interner ─┬─ each row a unit:  counters by group
-//!                                            └─ a column of units: kept groups ─ counters by unit and group
-//! partitions ─ merge ─ totals by group ─ groups in the order of the answer
+//! rows of a partition ─ identity ─┬─ each row a unit:  interner ─ counters by group
+//!                                 └─ a column of units: parts of all units ─ interner ─ kept groups ─ counters by unit and group
+//! partitions, or parts ─ totals by group ─ merge ─ groups in the order of the answer
 //! ```
 //!
 //! **Rules for rows.** A row whose unit is NULL is left out. A NULL value is not part of statistics about it, and NaN is NULL; infinities and numbers outside are
@@ -16,44 +16,51 @@
 //! groups and samples are the lowest in an order that the key and the values define, and groups that were found are sorted.
 
 mod bounded;
+mod by_group;
 mod counters;
+mod divided;
+mod division;
 mod each_row;
+mod few_groups;
 mod groups;
 mod identity;
 mod interner;
 mod kept_groups;
 mod layout;
+mod lines;
+mod many_groups;
 #[cfg(test)]
 mod model;
 mod sample;
 mod secret_key;
+mod short_text;
 mod steps;
 #[cfg(test)]
 mod tests;
+mod view_memo;
 
 pub use groups::GroupKeys;
 pub use layout::{Layout, Measure};
 pub use secret_key::SecretKey;
 
 use crate::QueryError;
-use bounded::Bounded;
-use datafusion::arrow::array::ArrayRef;
+use by_group::ByGroup;
 use datafusion::arrow::record_batch::RecordBatch;
 use datafusion::error::DataFusionError;
-use datafusion::execution::TaskContext;
+use datafusion::execution::{SendableRecordBatchStream, TaskContext};
 use datafusion::physical_plan::{ExecutionPlan, ExecutionPlanProperties};
+use divided::{Divided, Reader};
 use each_row::EachRow;
 use futures::StreamExt;
 use groups::Groups;
-use identity::Identity;
 use layout::Tracks;
-use reticent_release::{Exact, Totals};
+use reticent_release::Exact;
 use std::sync::Arc;
 use tokio::task::JoinSet;
 
 /// The keys of the groups and the exact totals of each, with every unit's part bounded.
 ///
-/// Partitions run in parallel, each with a state of its own; `progress` is told the number of rows of each batch when it has been added.
+/// Partitions run in parallel. Where each row is a unit, each has a state of its own, of the size of the answer; else they share one, divided by units. `progress` is told the number of rows of each batch when it has been added.
 ///
 /// # Errors
 /// For a layout that does not fit the rows, if rows cannot be read, and for more than `2^32 - 1` units or groups. No error depends on a value.
@@ -68,87 +75,62 @@ pub async fn exact_totals(
     let schema = input.schema();
     let tracks = Arc::new(Tracks::new(layout, &schema)?);
     let groups = Groups::new(&layout.keys, groups, &schema, key)?;
-    let unit = match layout.unit {
-        None => None,
-        Some(column) => Some(Arc::new(Identity::new(std::iter::once(schema.field(column)))?)),
-    };
-    let start = |groups| match &unit {
-        None => State::EachRow(Box::new(EachRow::new(tracks.clone(), groups, key))),
-        Some(unit) => {
-            State::Bounded(Box::new(Bounded::new(tracks.clone(), unit.clone(), groups, layout.max_groups, key)))
-        }
-    };
+    let threads = input.output_partitioning().partition_count();
     let progress = Arc::new(progress);
     let mut parts = JoinSet::new();
-    for partition in 0..input.output_partitioning().partition_count() {
-        let mut rows = input.execute(partition, context.clone()).map_err(read_error)?;
-        let mut state = start(groups.another(key)?);
-        let (unit, keys, progress) = (layout.unit, layout.keys.clone(), progress.clone());
-        parts.spawn(async move {
-            while let Some(batch) = rows.next().await {
-                let batch = batch.map_err(read_error)?;
-                state.absorb(&batch, unit, &keys)?;
-                progress(batch.num_rows() as u64);
-            }
-            Ok::<State, QueryError>(state)
-        });
+    if let Some(unit) = layout.unit {
+        let unit = (unit, schema.field(unit));
+        let state =
+            Arc::new(Divided::new(tracks.clone(), unit, groups.another(key)?, layout.max_groups, key, threads)?);
+        let mut readers = JoinSet::new();
+        for thread in 0..threads {
+            let rows = input.execute(thread, context.clone()).map_err(read_error)?;
+            let (mut reader, progress) = (Reader::new(state.clone(), thread), progress.clone());
+            readers.spawn(async move { for_each_batch(rows, progress, |batch| reader.absorb(batch)).await });
+        }
+        while let Some(read) = readers.join_next().await {
+            read.map_err(|_| TASK)??;
+        }
+        for part in Arc::into_inner(state).ok_or(TASK)?.into_parts()? {
+            parts.spawn(async move { Ok(part.finish()) });
+        }
+    } else {
+        for thread in 0..threads {
+            let rows = input.execute(thread, context.clone()).map_err(read_error)?;
+            let (mut state, progress) = (EachRow::new(tracks.clone(), groups.another(key)?, key), progress.clone());
+            parts.spawn(async move {
+                for_each_batch(rows, progress, |batch| state.absorb(batch)).await?;
+                Ok::<ByGroup, QueryError>(state.finish())
+            });
+        }
     }
-    let mut whole: Option<State> = None;
+    let mut whole: Option<ByGroup> = None;
     while let Some(part) = parts.join_next().await {
-        let part = part.map_err(|_| QueryError::Fault { place: "a task that reads rows" })??;
+        let part = part.map_err(|_| TASK)??;
         match &mut whole {
             None => whole = Some(part),
             Some(whole) => whole.merge(part)?,
         }
     }
-    whole.unwrap_or_else(|| start(groups)).finish()
+    let nothing = || EachRow::new(tracks, groups, key).finish();
+    whole.unwrap_or_else(nothing).answer()
 }
 
-/// The totals of a part of the rows.
-#[derive(Debug)]
-enum State {
-    EachRow(Box<EachRow>),
-    Bounded(Box<Bounded>),
+const TASK: QueryError = QueryError::Fault { place: "a task that adds up rows" };
+
+/// Reads all rows of a partition.
+async fn for_each_batch(
+    mut rows: SendableRecordBatchStream,
+    progress: Arc<impl Fn(u64)>,
+    mut absorb: impl FnMut(&RecordBatch) -> Result<(), QueryError>,
+) -> Result<(), QueryError> {
+    while let Some(batch) = rows.next().await {
+        let batch = batch.map_err(read_error)?;
+        absorb(&batch)?;
+        progress(batch.num_rows() as u64);
+    }
+    Ok(())
 }
-
-impl State {
-    fn absorb(&mut self, batch: &RecordBatch, unit: Option<usize>, keys: &[usize]) -> Result<(), QueryError> {
-        let keys: Vec<ArrayRef> = keys.iter().map(|&column| batch.column(column).clone()).collect();
-        match (self, unit) {
-            (State::EachRow(rows), None) => rows.absorb(batch, &keys),
-            (State::Bounded(units), Some(unit)) => units.absorb(batch, batch.column(unit), &keys),
-            _ => Err(MIXED),
-        }
-    }
-
-    fn merge(&mut self, other: Self) -> Result<(), QueryError> {
-        match (self, other) {
-            (State::EachRow(one), State::EachRow(other)) => one.merge(*other),
-            (State::Bounded(one), State::Bounded(other)) => one.merge(*other),
-            _ => Err(MIXED),
-        }
-    }
-
-    fn finish(self) -> Result<(RecordBatch, Exact), QueryError> {
-        let (groups, units, mut totals) = match self {
-            State::EachRow(rows) => rows.finish(),
-            State::Bounded(units) => units.finish(),
-        };
-        let (keys, order) = groups.answer(&units)?;
-        for totals in &mut totals {
-            match totals {
-                Totals::Integers(all) => *all = order.iter().map(|&group| all[group as usize]).collect(),
-                Totals::Values(all) => {
-                    *all = order.iter().map(|&group| std::mem::take(&mut all[group as usize])).collect()
-                }
-            }
-        }
-        let units = order.iter().map(|&group| units[group as usize]).collect();
-        Ok((keys, Exact { units, totals }))
-    }
-}
-
-const MIXED: QueryError = QueryError::Fault { place: "the totals of a partition" };
 
 /// What went wrong below, without its words: they can quote a value.
 fn read_error(error: DataFusionError) -> QueryError {

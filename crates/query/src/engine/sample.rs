@@ -9,9 +9,8 @@ use super::secret_key::SecretKey;
 /// often is a function of how often each value occurs: the order of rows has no part in it.
 ///
 /// # Why bounded memory suffices
-/// A value is dropped when values before it occur `max_rows` times. They never occur less often later, so that a dropped value is never part of the choice, nor
-/// is it in the choice of a larger table of which this is a part: every value of the final choice is counted from its first row on, in each part, and parts
-/// can be merged.
+/// A value is dropped when values before it occur `max_rows` times. They never occur less often later, so that a dropped value is never part of the choice: every
+/// value of the final choice is counted from its first row on.
 ///
 /// Not every row has the same chance if some values occur more often than others; a value does. (For that rows would have to be told apart.)
 #[derive(Clone, Debug, Default)]
@@ -22,27 +21,21 @@ pub(super) struct Sample {
 }
 
 impl Sample {
-    /// Adds a value `times` times, for the unit and group whose hash is `of`.
-    pub(super) fn add(&mut self, value: i64, times: u64, of: u64, key: &SecretKey, max_rows: u32) {
+    /// Adds a value, for the unit and group whose hash is `of`.
+    pub(super) fn add(&mut self, value: i64, of: u64, key: &SecretKey, max_rows: u32) {
         let hash = key.priority(of, key.word(value as u64));
         match self.values.binary_search_by_key(&(hash, value), |&(hash, value, _)| (hash, value)) {
-            Ok(at) => self.values[at].2 += times,
+            Ok(at) => self.values[at].2 += 1,
             Err(at) if at == self.values.len() && self.total >= u64::from(max_rows) => return,
-            Err(at) => self.values.insert(at, (hash, value, times)),
+            Err(at) => self.values.insert(at, (hash, value, 1)),
         }
-        self.total += times;
+        self.total += 1;
         while let Some(&(_, _, last)) = self.values.last() {
             if self.total - last < u64::from(max_rows) {
                 break;
             }
             self.total -= last;
             self.values.pop();
-        }
-    }
-
-    pub(super) fn merge(&mut self, other: &Self, of: u64, key: &SecretKey, max_rows: u32) {
-        for &(_, value, times) in &other.values {
-            self.add(value, times, of, key, max_rows);
         }
     }
 
@@ -73,6 +66,11 @@ pub(super) struct Histogram {
 }
 
 impl Histogram {
+    /// Of the values of two, each ascending.
+    pub(super) fn of_both(values: Vec<(i64, u64)>, waiting: Vec<(i64, u64)>) -> Self {
+        Self { values, waiting }
+    }
+
     pub(super) fn add(&mut self, value: i64, times: u64) {
         if times > 0 {
             self.waiting.push((value, times));
@@ -134,14 +132,9 @@ mod tests {
             let (rows, distinct, max_rows, of) = (draw(40), draw(12) + 1, draw(9) as u32 + 1, draw(5));
             let values: Vec<i64> = (0..rows).map(|_| draw(distinct) as i64 - 3).collect();
             let expected = model(&values, of, max_rows);
-            let mut parts = [Sample::default(), Sample::default(), Sample::default()];
-            for &value in &values {
-                parts[draw(3) as usize].add(value, 1, of, &key(), max_rows);
-            }
-            let [mut whole, second, third] = parts;
-            whole.merge(&third, of, &key(), max_rows);
-            whole.merge(&second, of, &key(), max_rows);
-            assert_eq!(chosen(&whole, max_rows), expected);
+            let mut sample = Sample::default();
+            values.iter().for_each(|&value| sample.add(value, of, &key(), max_rows));
+            assert_eq!(chosen(&sample, max_rows), expected);
             assert_eq!(expected.values().sum::<u64>(), rows.min(u64::from(max_rows)));
         }
     }
@@ -150,7 +143,7 @@ mod tests {
     fn a_million_values_take_the_memory_of_a_few() {
         let mut sample = Sample::default();
         for value in 0..1_000_000 {
-            sample.add(value, 1, 0, &key(), 5);
+            sample.add(value, 0, &key(), 5);
             assert!(sample.values.len() <= 5);
         }
         assert_eq!(sample.chosen(5).map(|(_, times)| times).sum::<u64>(), 5);
@@ -166,6 +159,9 @@ mod tests {
             *expected.entry(value).or_insert(0) += 1 + n as u64 % 2;
         }
         histogram.add(12345, 0);
-        assert_eq!(histogram.into_values(), expected.into_iter().collect::<Vec<_>>());
+        let values = histogram.into_values();
+        assert_eq!(values, expected.iter().map(|(&value, &times)| (value, times)).collect::<Vec<_>>());
+        let twice: Vec<(i64, u64)> = expected.iter().map(|(&value, &times)| (value, 2 * times)).collect();
+        assert_eq!(Histogram::of_both(values.clone(), values).into_values(), twice);
     }
 }

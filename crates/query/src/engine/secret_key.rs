@@ -1,5 +1,6 @@
 //! The secret key of one query, and what is hashed with it.
 
+use super::short_text::ShortText;
 use crate::QueryError;
 use reticent_noise::randomness::RandomBits;
 use std::fmt;
@@ -14,7 +15,7 @@ use std::fmt;
 ///
 /// # Construction
 /// `fold(a, b)` is the exclusive or of the two halves of the 128-bit product `a * b`, the mixing step of the wyhash family. A word takes two of them, text
-/// one per 16 bytes and two at the end, the priority of a pair two.
+/// one per 16 bytes and two at the end (three for up to 12 bytes, which are hashed with their length), the priority of a pair two.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub struct SecretKey([u64; 4]);
 
@@ -35,9 +36,18 @@ impl SecretKey {
         fold(fold(word ^ self.0[0], self.0[1] | 1) ^ self.0[2], self.0[3] | 1)
     }
 
+    /// The hash of a text of up to 12 bytes.
+    #[inline(always)]
+    pub(super) fn short(&self, text: ShortText) -> u64 {
+        self.word(self.both(self.0[0], text.halves()))
+    }
+
     /// The hash of a text, or of any bytes.
     #[inline]
     pub(super) fn bytes(&self, bytes: &[u8]) -> u64 {
+        if let Some(text) = ShortText::of(bytes) {
+            return self.short(text);
+        }
         let mut hash = self.0[0];
         let (pieces, rest) = bytes.as_chunks::<16>();
         for piece in pieces {
@@ -45,9 +55,13 @@ impl SecretKey {
         }
         if !rest.is_empty() {
             // The length is mixed in below, so that it does no harm to read some bytes twice.
-            hash = match bytes.last_chunk() {
-                Some(last) => self.piece(hash, last),
-                None => self.both(hash, ends(rest)),
+            hash = match (bytes.last_chunk(), bytes.first_chunk(), bytes.last_chunk()) {
+                (Some(last), _, _) => self.piece(hash, last),
+                (None, Some(first), Some(last)) => {
+                    self.both(hash, (u64::from_le_bytes(*first), u64::from_le_bytes(*last)))
+                }
+                // Of 13 bytes or more the first and the last eight are there.
+                _ => hash,
             };
         }
         self.word(hash ^ bytes.len() as u64)
@@ -73,19 +87,6 @@ impl SecretKey {
     #[inline(always)]
     fn both(&self, hash: u64, (low, high): (u64, u64)) -> u64 {
         fold(low ^ hash, high ^ self.0[1])
-    }
-}
-
-/// The first and the last bytes of 1 to 15, in which each of them is: read in pieces of a fixed size, which costs less than a copy of any size.
-#[inline(always)]
-fn ends(bytes: &[u8]) -> (u64, u64) {
-    if let (Some(first), Some(last)) = (bytes.first_chunk(), bytes.last_chunk()) {
-        (u64::from_le_bytes(*first), u64::from_le_bytes(*last))
-    } else if let (Some(first), Some(last)) = (bytes.first_chunk(), bytes.last_chunk()) {
-        (u32::from_le_bytes(*first).into(), u32::from_le_bytes(*last).into())
-    } else {
-        let [first, middle, last] = [0, bytes.len() / 2, bytes.len() - 1].map(|at| bytes[at]);
-        (u64::from(first) | u64::from(middle) << 8, last.into())
     }
 }
 

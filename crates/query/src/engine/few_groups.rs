@@ -1,0 +1,170 @@
+//! Up to eight groups a unit, in one line of the cache or two.
+
+use super::interner::Interner;
+use super::kept_groups::{Placed, precedes, upper_half};
+use super::lines::{LINE, Lines};
+
+/// For each unit there is room for all of its groups, at a place that follows from the unit's number. A group stays where it was put.
+///
+/// What is known of a unit is the priorities and then the groups, two in a word and each more by one, so that zero stands for none. For up to five groups that is one line of
+/// the cache. What looks through it does so from end to end, without branches that depend on what is there.
+///
+/// What is counted is elsewhere: next to it units would be powers of two apart, and a cache holds few lines at such distances.
+#[derive(Debug)]
+pub(super) struct FewGroups {
+    max_groups: usize,
+    /// Words of the priorities and groups of a unit.
+    width: usize,
+    known: Lines,
+    /// Words of what is counted of one group.
+    counted: usize,
+    words: Vec<u64>,
+}
+
+/// The most groups of a unit.
+pub(super) const FEW: usize = 8;
+
+impl FewGroups {
+    pub(super) fn new(max_groups: usize, counted: usize) -> Self {
+        let width = max_groups + max_groups.div_ceil(2);
+        // What fits into a line does not reach into the next.
+        let width = if width <= LINE { width.next_power_of_two() } else { width };
+        Self { max_groups, width, known: Lines::new(), counted, words: Vec::new() }
+    }
+
+    pub(super) fn resize(&mut self, units: usize) {
+        self.known.grow(units * self.width);
+        self.words.resize(units * self.max_groups * self.counted, 0);
+    }
+
+    pub(super) fn places(&self) -> usize {
+        self.words.len() / self.counted
+    }
+
+    /// The groups of a unit, and where they are counted.
+    pub(super) fn of(&self, unit: usize) -> impl Iterator<Item = (u32, usize)> {
+        let known = &self.known.words()[unit * self.width..][..self.width];
+        let kept = move |at: usize| {
+            let group = group(known, self.max_groups, at).checked_sub(1)?;
+            Some((group, (unit * self.max_groups + at) * self.counted))
+        };
+        (0..self.max_groups).map_while(kept)
+    }
+
+    /// The words in which what is counted is found.
+    #[inline(always)]
+    pub(super) fn words(&self) -> &[u64] {
+        &self.words
+    }
+
+    #[inline(always)]
+    pub(super) fn words_mut(&mut self) -> &mut [u64] {
+        &mut self.words
+    }
+
+    /// The number of a place, from 0 without gaps.
+    pub(super) fn number(&self, place: usize) -> usize {
+        place / self.counted
+    }
+
+    /// See [`KeptGroups::warm`](super::kept_groups::KeptGroups::warm).
+    pub(super) fn warm(&self, units: impl Iterator<Item = u32>) {
+        let known = self.known.words();
+        std::hint::black_box(units.fold(0, |all, unit| all ^ known[unit as usize * self.width]));
+    }
+
+    /// See [`KeptGroups::place`](super::kept_groups::KeptGroups::place); `threshold` is that of the unit.
+    #[inline(always)]
+    pub(super) fn place(
+        &mut self,
+        unit: u32,
+        group: u32,
+        priority: u64,
+        threshold: &mut u32,
+        groups: &Interner,
+    ) -> Placed {
+        let unit = unit as usize;
+        let known = &mut self.known.words_mut()[unit * self.width..][..self.width];
+        let offer = Offer { group, priority, first: unit * self.max_groups, counted: self.counted };
+        match self.max_groups {
+            1 => offer.place::<1>(known, threshold, groups),
+            2 => offer.place::<2>(known, threshold, groups),
+            3 => offer.place::<3>(known, threshold, groups),
+            4 => offer.place::<4>(known, threshold, groups),
+            5 => offer.place::<5>(known, threshold, groups),
+            6 => offer.place::<6>(known, threshold, groups),
+            7 => offer.place::<7>(known, threshold, groups),
+            _ => offer.place::<FEW>(known, threshold, groups),
+        }
+    }
+}
+
+/// The group at a position of a record, more by one.
+#[inline(always)]
+fn group(record: &[u64], max_groups: usize, at: usize) -> u32 {
+    (record[max_groups + at / 2] >> (32 * (at % 2))) as u32
+}
+
+/// A group of a unit that asks for a place.
+struct Offer {
+    group: u32,
+    priority: u64,
+    /// The number of the unit's first place.
+    first: usize,
+    counted: usize,
+}
+
+impl Offer {
+    /// The loops are over a number of groups that is known when this is compiled, and so are none.
+    #[inline(always)]
+    fn place<const MAX: usize>(self, record: &mut [u64], threshold: &mut u32, groups: &Interner) -> Placed {
+        let record = &mut record[..MAX + MAX.div_ceil(2)];
+        let (mut known, mut vacant) = (MAX, MAX);
+        for at in (0..MAX).rev() {
+            let there = group(record, MAX, at);
+            known = if there == self.group + 1 { at } else { known };
+            vacant = if there == 0 { at } else { vacant };
+        }
+        if known < MAX {
+            return Placed::Known((self.first + known) * self.counted);
+        }
+        let mut at = vacant;
+        if vacant == MAX {
+            at = last::<MAX>(record, groups);
+            let least = (record[at], group(record, MAX, at) - 1);
+            if !precedes((self.priority, self.group), least, groups) {
+                return Placed::Nowhere;
+            }
+        }
+        record[at] = self.priority;
+        let (word, shift) = (MAX + at / 2, 32 * (at % 2));
+        record[word] = record[word] & !(u64::from(u32::MAX) << shift) | u64::from(self.group + 1) << shift;
+        if vacant >= MAX - 1 {
+            *threshold = upper_half(greatest::<MAX>(record));
+        }
+        Placed::New((self.first + at) * self.counted)
+    }
+}
+
+#[inline(always)]
+fn greatest<const MAX: usize>(record: &[u64]) -> u64 {
+    record[..MAX].iter().fold(0, |most, &priority| most.max(priority))
+}
+
+/// Which of a full record comes last in the order of the query.
+#[inline(always)]
+fn last<const MAX: usize>(record: &[u64], groups: &Interner) -> usize {
+    let greatest = greatest::<MAX>(record);
+    let (mut last, mut times) = (0, 0);
+    for (at, &priority) in record[..MAX].iter().enumerate() {
+        last = if priority == greatest { at } else { last };
+        times += usize::from(priority == greatest);
+    }
+    if times > 1 { last_of_equal(record, MAX, groups) } else { last }
+}
+
+#[cold]
+fn last_of_equal(record: &[u64], max_groups: usize, groups: &Interner) -> usize {
+    let entry = |at: usize| (record[at], group(record, max_groups, at) - 1);
+    (1..max_groups).fold(0, |last, at| if precedes(entry(last), entry(at), groups) { at } else { last })
+}

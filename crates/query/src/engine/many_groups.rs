@@ -1,0 +1,243 @@
+//! Any number of groups a unit, in heaps.
+
+use super::interner::Interner;
+use super::kept_groups::{Placed, precedes, upper_half};
+use crate::QueryError;
+use std::collections::HashMap;
+
+/// For each unit a heap whose root is the group that would be given up next.
+///
+/// # Memory
+/// 16 bytes a kept group. Heaps grow by doubling, with 24 bytes a unit for where they are, and leave less behind than they take.
+#[derive(Debug)]
+pub(super) struct ManyGroups {
+    max_groups: usize,
+    /// By unit.
+    heaps: Vec<Heap>,
+    entries: Vec<Entry>,
+    /// The places of the groups of units that have many, where a search through the heap would take long.
+    index: HashMap<(u32, u32), u32>,
+    /// Words of what is counted of one group.
+    counted: usize,
+    /// What is counted, by place.
+    words: Vec<u64>,
+}
+
+/// Where a unit's entries are.
+#[derive(Clone, Copy, Debug)]
+struct Heap {
+    start: usize,
+    len: u32,
+    room: u32,
+}
+
+/// A group that a unit keeps.
+#[derive(Clone, Copy, Debug)]
+struct Entry {
+    priority: u64,
+    group: u32,
+    /// The number of its place.
+    place: u32,
+}
+
+/// Heaps up to this size are searched from end to end: 32 entries are eight cache lines.
+const SEARCHED: usize = 32;
+
+/// The room that heaps start with.
+const FIRST_ROOM: usize = 8;
+
+const EMPTY: Entry = Entry { priority: 0, group: 0, place: 0 };
+
+impl ManyGroups {
+    pub(super) fn new(max_groups: usize, counted: usize) -> Self {
+        let (heaps, entries, index) = (Vec::new(), Vec::new(), HashMap::new());
+        Self { max_groups, heaps, entries, index, counted, words: Vec::new() }
+    }
+
+    pub(super) fn resize(&mut self, units: usize) {
+        self.heaps.resize(units, Heap { start: 0, len: 0, room: 0 });
+    }
+
+    pub(super) fn places(&self) -> usize {
+        self.words.len() / self.counted
+    }
+
+    /// The groups of a unit, and where they are counted.
+    pub(super) fn of(&self, unit: usize) -> impl Iterator<Item = (u32, usize)> {
+        self.entries(unit).iter().map(|entry| (entry.group, self.place_of(entry.place)))
+    }
+
+    /// The words in which what is counted is found.
+    #[inline(always)]
+    pub(super) fn words(&self) -> &[u64] {
+        &self.words
+    }
+
+    #[inline(always)]
+    pub(super) fn words_mut(&mut self) -> &mut [u64] {
+        &mut self.words
+    }
+
+    /// The number of a place, from 0 without gaps.
+    pub(super) fn number(&self, place: usize) -> usize {
+        place / self.counted
+    }
+
+    fn place_of(&self, number: u32) -> usize {
+        number as usize * self.counted
+    }
+
+    fn entries(&self, unit: usize) -> &[Entry] {
+        let heap = self.heaps[unit];
+        &self.entries[heap.start..][..heap.len as usize]
+    }
+
+    /// See [`KeptGroups::warm`](super::kept_groups::KeptGroups::warm).
+    pub(super) fn warm(&self, units: impl Iterator<Item = u32>) {
+        let priority = |at: usize| self.entries.get(at).map_or(0, |entry| entry.priority);
+        let touched = units.map(|unit| {
+            let heap = self.heaps[unit as usize];
+            priority(heap.start) ^ priority(heap.start + heap.len as usize)
+        });
+        std::hint::black_box(touched.fold(0, |all, one| all ^ one));
+    }
+
+    /// See [`KeptGroups::place`](super::kept_groups::KeptGroups::place); `threshold` is that of the unit.
+    pub(super) fn place(
+        &mut self,
+        unit: u32,
+        group: u32,
+        priority: u64,
+        threshold: &mut u32,
+        groups: &Interner,
+    ) -> Result<Placed, QueryError> {
+        let kept = self.entries(unit as usize);
+        let known = if kept.len() <= SEARCHED {
+            kept.iter().fold(None, |known, entry| if entry.group == group { Some(entry.place) } else { known })
+        } else {
+            self.index.get(&(unit, group)).copied()
+        };
+        match known {
+            Some(number) => Ok(Placed::Known(self.place_of(number))),
+            None if kept.len() < self.max_groups => self.push(unit, group, priority, threshold, groups),
+            None => Ok(self.replace(unit, group, priority, threshold, groups)),
+        }
+    }
+
+    fn push(
+        &mut self,
+        unit: u32,
+        group: u32,
+        priority: u64,
+        threshold: &mut u32,
+        groups: &Interner,
+    ) -> Result<Placed, QueryError> {
+        let place = u32::try_from(self.places()).map_err(|_| QueryError::Capacity {
+            of: "groups of all units together",
+            limit: "at most 4294967296 can be kept; a smaller max_groups keeps fewer",
+        })?;
+        let len = self.heaps[unit as usize].len as usize;
+        let start = self.make_room(unit as usize);
+        self.words.resize(self.words.len() + self.counted, 0);
+        self.entries[start + len] = Entry { priority, group, place };
+        let entries = &mut self.entries[start..=start + len];
+        if len == SEARCHED {
+            self.index.extend(entries.iter().map(|entry| ((unit, entry.group), entry.place)));
+        } else if len > SEARCHED {
+            self.index.insert((unit, group), place);
+        }
+        rise(entries, groups);
+        if len + 1 == self.max_groups {
+            *threshold = upper_half(entries[0].priority);
+        }
+        Ok(Placed::New(self.place_of(place)))
+    }
+
+    /// One more entry for a unit, which may move: less is left behind than it takes then, as room doubles. Says where it starts.
+    fn make_room(&mut self, unit: usize) -> usize {
+        let Heap { mut start, len, mut room } = self.heaps[unit];
+        if len == room {
+            let moved = start..start + len as usize;
+            room = (2 * len as usize).clamp(FIRST_ROOM, self.max_groups) as u32;
+            start = self.entries.len();
+            self.entries.extend_from_within(moved);
+            self.entries.resize(start + room as usize, EMPTY);
+        }
+        self.heaps[unit] = Heap { start, len: len + 1, room };
+        start
+    }
+
+    fn replace(&mut self, unit: u32, group: u32, priority: u64, threshold: &mut u32, groups: &Interner) -> Placed {
+        let Heap { start, len, .. } = self.heaps[unit as usize];
+        let entries = &mut self.entries[start..start + len as usize];
+        let last = entries[0];
+        let entry = Entry { priority, group, place: last.place };
+        if !comes_before(&entry, &last, groups) {
+            return Placed::Nowhere;
+        }
+        entries[0] = entry;
+        sink(entries, groups);
+        *threshold = upper_half(entries[0].priority);
+        if entries.len() > SEARCHED {
+            self.index.remove(&(unit, last.group));
+            self.index.insert((unit, group), last.place);
+        }
+        Placed::New(self.place_of(last.place))
+    }
+}
+
+fn comes_before(one: &Entry, other: &Entry, groups: &Interner) -> bool {
+    precedes((one.priority, one.group), (other.priority, other.group), groups)
+}
+
+/// Restores the heap after its last entry is new.
+fn rise(entries: &mut [Entry], groups: &Interner) {
+    let mut at = entries.len() - 1;
+    while at > 0 && comes_before(&entries[(at - 1) / 2], &entries[at], groups) {
+        entries.swap(at, (at - 1) / 2);
+        at = (at - 1) / 2;
+    }
+}
+
+/// Restores the heap after its root is new.
+fn sink(entries: &mut [Entry], groups: &Interner) {
+    let mut at = 0;
+    loop {
+        let (left, right) = (2 * at + 1, 2 * at + 2);
+        let mut last = at;
+        if left < entries.len() && comes_before(&entries[last], &entries[left], groups) {
+            last = left;
+        }
+        if right < entries.len() && comes_before(&entries[last], &entries[right], groups) {
+            last = right;
+        }
+        if last == at {
+            return;
+        }
+        entries.swap(at, last);
+        at = last;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::division::Division;
+    use super::super::secret_key::SecretKey;
+    use super::*;
+    use reticent_noise::randomness::SeededRandom;
+
+    #[test]
+    fn a_unit_with_a_million_groups_takes_the_memory_of_a_few() {
+        let key = SecretKey::draw(&mut SeededRandom::new(1)).expect("a seeded generator does not fail");
+        let groups = Interner::of_words(key, Division::WHOLE);
+        let mut kept = ManyGroups::new(40, 3);
+        kept.resize(1);
+        let mut threshold = u32::MAX;
+        for group in 0..1_000_000 {
+            let priority = u64::from(group ^ 0x5555).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+            kept.place(0, group, priority, &mut threshold, &groups).expect("room");
+        }
+        assert_eq!((kept.of(0).count(), kept.places(), kept.index.len()), (40, 40, 40));
+        assert!(kept.entries.len() <= 120);
+    }
+}
