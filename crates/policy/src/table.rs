@@ -39,7 +39,7 @@ impl Format {
 pub struct CsvOptions {
     /// The byte between fields; without it a comma, or a tab for `.tsv`.
     pub delimiter: Option<u8>,
-    /// The names of the columns in order, of files without a header line.
+    /// The names of the columns in order, of files without a header line. Declared columns that are not among them may be in the names of folders.
     pub header: Option<Vec<String>>,
 }
 
@@ -194,7 +194,7 @@ impl TablePolicy {
             name: name.to_owned(),
             source,
             format: file.format,
-            csv: read_csv(file, &columns, &place)?,
+            csv: read_csv(file, &place)?,
             privacy: read_privacy(file, &columns, &place)?,
             columns,
         };
@@ -298,7 +298,7 @@ fn read_columns(file: &TableFile, place: &Place) -> Result<Vec<Column>, PolicyEr
     Ok(columns)
 }
 
-fn read_csv(file: &TableFile, columns: &[Column], place: &Place) -> Result<CsvOptions, PolicyError> {
+fn read_csv(file: &TableFile, place: &Place) -> Result<CsvOptions, PolicyError> {
     if let Some(format) = file.format.filter(|format| *format != Format::Csv) {
         for (field, given) in [("delimiter", file.delimiter.is_some()), ("header", file.header.is_some())] {
             if given {
@@ -323,12 +323,6 @@ fn read_csv(file: &TableFile, columns: &[Column], place: &Place) -> Result<CsvOp
             if header[..index].contains(name) {
                 return Err(place.item(index).invalid(quoted(name), "a name that is not in the list already"));
             }
-        }
-        if let Some(column) = columns.iter().find(|column| !header.iter().any(|name| name == column.name())) {
-            return Err(place.invalid(
-                format!("a list without {}", quoted(column.name())),
-                "the names of all columns of the file in their order, those that are declared among them",
-            ));
         }
     }
     Ok(CsvOptions { delimiter, header: file.header.clone() })
@@ -462,7 +456,6 @@ mod tests {
             ("source = 'a'\neach_row = true\ndelimiter = ';;'", "tables.t.delimiter = \";;\""),
             ("source = 'a'\neach_row = true\ndelimiter = '\"'", "tables.t.delimiter"),
             ("source = 'a'\neach_row = true\nformat = 'parquet'\ndelimiter = ';'", "it is for CSV"),
-            ("source = 'a'\neach_row = true\nheader = ['id']", "a list without \"Age\""),
             ("source = 'a'\neach_row = true\nheader = ['id', 'Age', 'id']", "tables.t.header[2]"),
             ("source = 'a'\neach_row = true\nformat = 'xlsx'", "expected one of `csv`, `parquet`, `arrow`"),
         ] {

@@ -6,34 +6,63 @@ use std::path::Path;
 use datafusion::arrow::datatypes::DataType;
 use reticent_policy::{ColumnType, CsvOptions, Format, fill_in};
 
-use crate::source::{SourceError, csv_header, file_schema, format_of};
+use crate::source::{DataFile, SourceError, columns_of, find};
 
-/// A draft of a policy for a file, beside which it is meant to be kept: names of columns, types where the file's schema has them, and marks where a
-/// person must say what is publicly known. It does not load before every mark is replaced.
+/// A draft of a policy for a file, a folder or a glob pattern, beside which it is meant to be kept: names of columns, types where the files' schemas have
+/// them, and marks where a person must say what is publicly known. It does not load before every mark is replaced.
 ///
-/// Of a CSV file only the header line is read, of the others the schema. Guessing a type or a bound from the rows would put private facts into a file
-/// that is not private.
+/// Of a CSV file only the header line is read, of the others the schema; of a folder those columns are drafted that all its files have, and those
+/// that are in the names of folders, as `year` in `year=2024`. Guessing a type or a bound from rows or from names of folders would put private facts
+/// into a file that is not private.
 ///
 /// # Errors
-/// If the file cannot be read, or its format cannot be seen from its name.
+/// If a file cannot be read, or its format cannot be seen from its name; if there is none.
 pub fn draft(path: &Path) -> Result<String, SourceError> {
-    let format = format_of(path).ok_or_else(|| SourceError::UnknownFormat { path: path.to_owned() })?;
-    let columns: Vec<(String, Option<ColumnType>)> = match format {
-        Format::Csv => {
-            let header = csv_header(path, &CsvOptions::default())?.unwrap_or_default();
-            header.into_iter().map(|name| (name, None)).collect()
-        }
-        Format::Parquet | Format::Arrow => {
-            let (schema, _) = file_schema(path, format)?;
-            let known = schema.fields().iter().map(|field| (field.name().clone(), type_of(field.data_type())));
-            known.filter(|(_, kind)| kind.is_some()).collect()
-        }
-    };
+    // A folder may be given by a name that says nothing, as `.` does.
+    let path = if path.is_dir() { path.canonicalize() } else { Ok(path.to_owned()) }
+        .map_err(|error| SourceError::unreadable(path, &error))?;
+    let source = path.file_name().and_then(|name| name.to_str()).unwrap_or_default().to_owned();
+    let table = table_name(&source);
+    let (format, files) = find(&table, std::slice::from_ref(&source), None, path.parent().unwrap_or(Path::new("")))?;
+    let columns = columns_of_all(&files, format)?;
     if columns.is_empty() {
-        return Err(SourceError::NoColumns { path: path.to_owned() });
+        return Err(SourceError::NoColumns { path });
     }
-    let source = path.file_name().and_then(|name| name.to_str()).unwrap_or_default();
-    Ok(written(source, &table_name(source), &columns))
+    Ok(written(&source, &table, &columns))
+}
+
+/// The columns that all files have, with their types if these are stated and agree, and then those in the names of folders.
+fn columns_of_all(files: &[DataFile], format: Format) -> Result<Vec<(String, Option<ColumnType>)>, SourceError> {
+    let mut common: Option<Vec<(String, Option<ColumnType>)>> = None;
+    for file in files {
+        let Some(found) = columns_of(file, format, &CsvOptions::default())? else { continue };
+        let describable = found.into_iter().filter_map(|(name, of)| match of {
+            None => Some((name, None)),
+            Some(of) => type_of(&of).map(|kind| (name, Some(kind))),
+        });
+        let found: Vec<_> = describable.collect();
+        common = Some(match common {
+            None => found,
+            Some(mut known) => {
+                known.retain_mut(|(name, kind)| {
+                    let other = found.iter().find(|(other, _)| other == name);
+                    *kind = kind.filter(|kind| other.is_some_and(|(_, other)| *other == Some(*kind)));
+                    other.is_some()
+                });
+                known
+            }
+        });
+    }
+    let mut columns = common.unwrap_or_default();
+    let mut in_folders: Vec<&str> = Vec::new();
+    for name in files.iter().flat_map(DataFile::columns) {
+        if !in_folders.contains(&name) {
+            in_folders.push(name);
+        }
+    }
+    columns.retain(|(name, _)| !in_folders.contains(&name.as_str()));
+    columns.extend(in_folders.into_iter().map(|name| (name.to_owned(), None)));
+    Ok(columns)
 }
 
 /// The policy's type that fits a file's type best; none for types that a policy cannot describe.
@@ -191,6 +220,32 @@ mod tests {
         let filled: Vec<&str> = filled.lines().filter(|line| !line.starts_with("bounds")).collect();
         let policy = Policy::parse(&filled.join("\n"), Path::new("policy.toml")).expect("a policy");
         assert_eq!(policy.tables()[0].columns().len(), 4);
+    }
+
+    #[test]
+    fn a_folder_gives_the_names_of_its_columns_and_no_value() {
+        let folder = tempfile::tempdir().expect("a folder");
+        for (name, content) in [
+            ("visits/year=2031/ward=Alice/a.csv", "patient,cost,extra\nBob,17\n"),
+            ("visits/year=2032/b.csv", "cost,patient\n"),
+            ("visits/year=2032/_old.csv", "nothing\n"),
+            ("visits/c.csv", ""),
+        ] {
+            let path = folder.path().join(name);
+            std::fs::create_dir_all(path.parent().expect("inside")).expect("made");
+            std::fs::write(path, content).expect("written");
+        }
+        let text = draft(&folder.path().join("visits")).expect("a draft");
+        assert!(text.contains("[tables.visits]\nsource = \"visits\"\n"), "{text}");
+        for private in ["Alice", "Bob", "203", "17", "extra", "a.csv"] {
+            assert!(!text.contains(private), "{private} in {text}");
+        }
+        let columns: Vec<&str> = text.lines().filter(|line| line.starts_with("[tables.visits.columns.")).collect();
+        let named = |name: &str| format!("[tables.visits.columns.\"{name}\"]");
+        assert_eq!(columns, ["patient", "cost", "year", "ward"].map(named));
+        assert_eq!(draft(&folder.path().join("visits/.")).expect("the same folder"), text);
+        let pattern = draft(&folder.path().join("vis*")).expect("a pattern");
+        assert!(pattern.contains("source = \"vis*\"") && pattern.contains("columns.\"ward\""), "{pattern}");
     }
 
     #[test]

@@ -2,7 +2,8 @@
 //!
 //! Whatever the file, a table shows only the columns that the policy declares, in the types of the engine ([`engine_type`]), and **no content of a row
 //! can raise an error**: what cannot be read as the declared type is NULL. An error message that depends on a row would tell more about one
-//! person than any budget allows. Names, types and paths are public, and errors about them say all there is to say.
+//! person than any budget allows. Names, types and paths are public, and errors about them say all there is to say; but for values that are in the names of
+//! folders, as in `year=2024`, which are content.
 //!
 //! | rule | |
 //! |---|---|
@@ -13,17 +14,24 @@
 //! | text that is not UTF-8 (CSV, binary columns) | each wrong piece becomes U+FFFD |
 //! | text of more than [`LONGEST_TEXT`](reticent_policy::LONGEST_TEXT) bytes | cut there, at a character |
 //! | moments with a time zone | UTC; without one they are taken as UTC |
+//! | values in the names of folders | as in CSV, and left out of messages |
 //!
 //! The order of rows and files has no part in any answer.
 
+mod arrow_file;
+mod arrow_scan;
 mod conversion;
 mod converted_rows;
 mod csv_reader;
 mod csv_table;
+mod data_file;
 mod error;
 mod field;
 mod file_table;
 mod files;
+mod origins;
+mod parquet_nesting;
+mod parquet_scan;
 mod schemas;
 #[cfg(test)]
 mod tests;
@@ -35,18 +43,19 @@ use datafusion::arrow::datatypes::{DataType, Field, Schema, SchemaRef, TimeUnit}
 use datafusion::catalog::TableProvider;
 use reticent_policy::{ColumnType, Format, TablePolicy};
 
+pub(crate) use data_file::DataFile;
 pub use error::SourceError;
-pub(crate) use files::format_of;
-pub(crate) use schemas::{csv_header, file_schema};
+pub(crate) use files::find;
+pub(crate) use schemas::columns_of;
 
 /// Opens a table of a policy whose file is in `folder`. Names and types of the files' columns are read and compared with the policy; no row is.
 ///
 /// # Errors
 /// If a file is missing, has an unknown format, or lacks a declared column; if a column's type cannot be read as the declared one.
 pub async fn open(table: &TablePolicy, folder: &Path) -> Result<Arc<dyn TableProvider>, SourceError> {
-    let (format, files) = files::find(table, folder)?;
+    let (format, files) = find(table.name(), table.source(), table.format(), folder)?;
     Ok(match format {
-        Format::Csv => Arc::new(csv_table::CsvTable::open(table, files)?),
+        Format::Csv => Arc::new(csv_table::CsvTable::open(table, &files)?),
         Format::Parquet | Format::Arrow => Arc::new(file_table::FileTable::open(table, format, &files)?),
     })
 }

@@ -8,7 +8,7 @@ use std::path::PathBuf;
 /// The options of `init`.
 #[derive(clap::Args, Debug)]
 pub struct Init {
-    /// A CSV, Parquet or Arrow file. Its column names (and types, where the format states them) are read; no row is
+    /// A CSV, Parquet or Arrow file, or a folder of them. Names of columns (and types, where the format states them) are read; no row is
     #[arg(value_name = "DATA")]
     data: PathBuf,
     /// Write the draft here; the file must not exist. Without it the draft goes to standard output

@@ -286,6 +286,13 @@ fn a_policy_is_drafted_from_names_alone() {
     assert!(message.contains("draft") && message.contains("budget.epsilon"), "{message}");
     let again = run(&["init", data.to_str().unwrap(), "--output", draft.to_str().unwrap()], b"");
     assert!(again.refused().contains("exists already"));
+    let parts = folder.file("parts");
+    std::fs::create_dir_all(parts.join("year=2031/city=Somewhere")).unwrap();
+    std::fs::copy(&data, parts.join("year=2031/city=Somewhere/0.csv")).unwrap();
+    let text = run(&["init", parts.to_str().unwrap()], b"").done();
+    assert!(text.contains("source = \"parts\"") && text.contains("systolic_blood_pressure"), "{text}");
+    assert!(text.contains(".\"year\"]") && text.contains(".\"city\"]"), "{text}");
+    assert!(!text.contains("2031") && !text.contains("Somewhere"), "a value of a folder: {text}");
     assert_eq!(run(&["init", "/no/such/file.csv"], b"").code, 1);
     assert!(run(&["init", "/no/such/file"], b"").code != 0);
 }

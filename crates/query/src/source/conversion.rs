@@ -42,7 +42,8 @@ pub(super) fn is_unchanged(found: &DataType, declared: ColumnType) -> bool {
     *found == engine_type(declared) && !matches!(declared, ColumnType::Real | ColumnType::Text)
 }
 
-/// The values in the engine's type. An error means that [`accepts`] was not asked, and depends on types alone.
+/// The values in the engine's type. Texts may come as bytes, whatever they are declared as. An error means that [`accepts`] was not asked, and depends on
+/// types alone.
 pub(super) fn convert(array: &ArrayRef, declared: ColumnType) -> Result<ArrayRef, ArrowError> {
     use DataType::*;
     let found = array.data_type();
@@ -53,14 +54,17 @@ pub(super) fn convert(array: &ArrayRef, declared: ColumnType) -> Result<ArrayRef
         return Ok(Arc::clone(array));
     }
     let text = matches!(found, Utf8 | LargeUtf8 | Utf8View);
+    let bytes = matches!(found, Binary | LargeBinary | BinaryView);
     Ok(match declared {
         ColumnType::Text if text || found.is_integer() => cut_long(safe_cast(array, &Utf8View)?),
         ColumnType::Text => repaired(&safe_cast(array, &BinaryView)?),
-        ColumnType::Integer if text => Arc::new(read_text::<Int64Array, _>(array, field::integer)?),
-        ColumnType::Real if text => Arc::new(read_text::<Float64Array, _>(array, field::real)?),
-        ColumnType::Boolean if text => Arc::new(read_text::<BooleanArray, _>(array, field::boolean)?),
-        ColumnType::Date if text => Arc::new(read_text::<Date32Array, _>(array, field::date)?),
-        ColumnType::Timestamp if text => Arc::new(read_text::<TimestampMicrosecondArray, _>(array, field::timestamp)?),
+        ColumnType::Integer if text || bytes => Arc::new(read_text::<Int64Array, _>(array, field::integer)?),
+        ColumnType::Real if text || bytes => Arc::new(read_text::<Float64Array, _>(array, field::real)?),
+        ColumnType::Boolean if text || bytes => Arc::new(read_text::<BooleanArray, _>(array, field::boolean)?),
+        ColumnType::Date if text || bytes => Arc::new(read_text::<Date32Array, _>(array, field::date)?),
+        ColumnType::Timestamp if text || bytes => {
+            Arc::new(read_text::<TimestampMicrosecondArray, _>(array, field::timestamp)?)
+        }
         ColumnType::Integer if found.is_floating() => {
             let numbers = safe_cast(array, &Float64)?;
             Arc::new(numbers.as_primitive::<Float64Type>().unary_opt::<_, Int64Type>(field::whole))
@@ -122,8 +126,8 @@ fn read_text<A, T>(array: &ArrayRef, read: fn(&[u8]) -> Option<T>) -> Result<A, 
 where
     A: FromIterator<Option<T>>,
 {
-    let texts = safe_cast(array, &DataType::Utf8View)?;
-    Ok(texts.as_string_view().iter().map(|text| read(text?.as_bytes())).collect())
+    let texts = safe_cast(array, &DataType::BinaryView)?;
+    Ok(texts.as_binary_view().iter().map(|text| read(text?)).collect())
 }
 
 /// NaN is NULL. Most arrays have none, and stay as they are.
@@ -146,7 +150,11 @@ fn cut_long(array: ArrayRef) -> ArrayRef {
     Arc::new(texts.iter().map(|text| text.map(field::cut)).collect::<StringViewArray>())
 }
 
+/// Bytes as text. Most arrays are UTF-8, and stay as they are.
 fn repaired(array: &ArrayRef) -> ArrayRef {
+    if let Ok(texts) = array.as_binary_view().clone().to_string_view() {
+        return cut_long(Arc::new(texts));
+    }
     let mut builder = StringViewBuilder::with_capacity(array.len());
     for bytes in array.as_binary_view() {
         builder.append_option(bytes.map(field::text));

@@ -14,14 +14,19 @@ use csv_core::ReadFieldResult;
 use flate2::read::MultiGzDecoder;
 use reticent_policy::{CsvOptions, LONGEST_TEXT};
 
+use super::data_file::DataFile;
 use super::error::SourceError;
 
 /// How much is read from a file at a time.
 const BUFFER: usize = 1 << 18;
 
+/// The most columns of a file whose names are kept: a file of nothing but commas is no reason to fill the memory.
+const MOST_COLUMNS: usize = 100_000;
+
 /// The records of a file, field by field.
 pub(super) struct Records {
-    path: PathBuf,
+    /// What messages call the file.
+    shown: PathBuf,
     compressed: bool,
     input: Box<dyn Read + Send>,
     buffer: Vec<u8>,
@@ -47,23 +52,23 @@ pub(super) enum Next<'a> {
 
 impl Records {
     /// Opens a file, compressed by gzip or not, which its first bytes tell.
-    pub(super) fn open(path: &Path, options: &CsvOptions) -> Result<Records, SourceError> {
-        Records::with_buffer(path, options, BUFFER)
+    pub(super) fn open(data: &DataFile, options: &CsvOptions) -> Result<Records, SourceError> {
+        Records::with_buffer(data, options, BUFFER)
     }
 
     /// The size of the buffer is a parameter so that tests can put its end everywhere. At least 2.
-    fn with_buffer(path: &Path, options: &CsvOptions, size: usize) -> Result<Records, SourceError> {
-        let failure = |error: io::Error| SourceError::unreadable(path, &error);
-        let mut file = File::open(path).map_err(failure)?;
+    fn with_buffer(data: &DataFile, options: &CsvOptions, size: usize) -> Result<Records, SourceError> {
+        let failure = |error: io::Error| SourceError::unreadable(data.shown(), &error);
+        let mut file = File::open(data.path()).map_err(failure)?;
         let mut head = Vec::new();
         file.by_ref().take(2).read_to_end(&mut head).map_err(failure)?;
         let compressed = head == [0x1f, 0x8b];
         let whole = Cursor::new(head).chain(file);
         let input: Box<dyn Read + Send> =
             if compressed { Box::new(MultiGzDecoder::new(whole)) } else { Box::new(whole) };
-        let delimiter = options.delimiter.unwrap_or_else(|| default_delimiter(path));
+        let delimiter = options.delimiter.unwrap_or_else(|| default_delimiter(data.path()));
         let mut records = Records {
-            path: path.to_owned(),
+            shown: data.shown().to_owned(),
             compressed,
             input,
             buffer: vec![0; size],
@@ -76,7 +81,7 @@ impl Records {
         };
         records.fill()?;
         if matches!(records.buffer[..records.end], [0xff, 0xfe, ..] | [0xfe, 0xff, ..]) {
-            return Err(SourceError::Encoding { path: path.to_owned() });
+            return Err(SourceError::Encoding { path: records.shown });
         }
         Ok(records)
     }
@@ -88,7 +93,9 @@ impl Records {
             match self.next(true)? {
                 Next::End => return Ok(None),
                 Next::Field(name, last) => {
-                    names.push(String::from_utf8_lossy(name).trim().to_owned());
+                    if names.len() < MOST_COLUMNS {
+                        names.push(String::from_utf8_lossy(name).trim().to_owned());
+                    }
                     if last {
                         return Ok(Some(names));
                     }
@@ -132,16 +139,12 @@ impl Records {
                 Ok(count) => self.end += count,
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
                 Err(_) if self.compressed => {
-                    return Err(SourceError::Damaged { path: self.path.clone(), format: "gzip" });
+                    return Err(SourceError::Damaged { path: self.shown.clone(), format: "gzip" });
                 }
-                Err(error) => return Err(SourceError::unreadable(&self.path, &error)),
+                Err(error) => return Err(SourceError::unreadable(&self.shown, &error)),
             }
         }
         Ok(())
-    }
-
-    pub(super) fn path(&self) -> &Path {
-        &self.path
     }
 }
 
@@ -154,7 +157,12 @@ fn default_delimiter(path: &Path) -> u8 {
 mod tests {
     use std::io::Write;
 
+    use super::super::data_file::Way;
     use super::*;
+
+    fn data(path: &Path) -> DataFile {
+        DataFile::new(path.to_owned(), Way::named(path, Path::new("")))
+    }
 
     fn file(ending: &str, bytes: &[u8]) -> tempfile::NamedTempFile {
         let mut file = tempfile::Builder::new().suffix(ending).tempfile().expect("a file");
@@ -169,7 +177,7 @@ mod tests {
     }
 
     fn records(path: &Path) -> Result<Vec<Vec<Vec<u8>>>, SourceError> {
-        let mut reader = Records::open(path, &CsvOptions::default())?;
+        let mut reader = Records::open(&data(path), &CsvOptions::default())?;
         let (mut all, mut record) = (Vec::new(), Vec::new());
         loop {
             match reader.next(true)? {
@@ -213,6 +221,14 @@ mod tests {
         assert!(message.ends_with("this is not a complete gzip file"), "{message}");
         let named_only = file(".csv.gz", b"a,b\n1,2\n");
         assert_eq!(records(named_only.path()).expect("readable").len(), 2);
+    }
+
+    #[test]
+    fn a_header_has_its_limits() {
+        let file = file(".csv", &vec![b','; 3 * MOST_COLUMNS]);
+        let mut reader = Records::open(&data(file.path()), &CsvOptions::default()).expect("opened");
+        assert_eq!(reader.header().expect("read").map(|names| names.len()), Some(MOST_COLUMNS));
+        assert_eq!(reader.next(true).expect("read"), Next::End);
     }
 
     #[test]
@@ -274,7 +290,7 @@ mod tests {
         let compressed = file(".csv.gz", &gzip(text));
         for size in 3..=text.len() + 2 {
             for path in [plain.path(), compressed.path()] {
-                let mut reader = Records::with_buffer(path, &CsvOptions::default(), size).expect("opened");
+                let mut reader = Records::with_buffer(&data(path), &CsvOptions::default(), size).expect("opened");
                 assert_eq!(all_records(&mut reader), expected, "buffer of {size} bytes");
             }
         }
@@ -289,7 +305,7 @@ mod tests {
         }
         assert!(text.len() > 4 * BUFFER);
         let file = file(".csv", &text);
-        let mut reader = Records::open(file.path(), &CsvOptions::default()).expect("opened");
+        let mut reader = Records::open(&data(file.path()), &CsvOptions::default()).expect("opened");
         let all = all_records(&mut reader);
         assert_eq!(all.len(), 60_000);
         assert!(all == oracle(&text), "as without buffers");

@@ -1,6 +1,5 @@
 //! A table of CSV files: only the columns that a query needs are read as values.
 
-use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use async_trait::async_trait;
@@ -11,17 +10,20 @@ use datafusion::arrow::array::{
 use datafusion::arrow::datatypes::SchemaRef;
 use datafusion::arrow::record_batch::{RecordBatch, RecordBatchOptions};
 use datafusion::catalog::{Session, TableProvider};
-use datafusion::common::Result as EngineResult;
+use datafusion::common::{Result as EngineResult, ScalarValue};
 use datafusion::execution::{SendableRecordBatchStream, TaskContext};
 use datafusion::logical_expr::{Expr, TableType};
 use datafusion::physical_plan::ExecutionPlan;
+use datafusion::physical_plan::empty::EmptyExec;
 use datafusion::physical_plan::stream::RecordBatchReceiverStreamBuilder;
 use datafusion::physical_plan::streaming::{PartitionStream, StreamingTableExec};
 use reticent_policy::{ColumnType, CsvOptions, TablePolicy};
 
 use super::csv_reader::{Next, Records};
-use super::error::{SourceError, listed};
+use super::data_file::DataFile;
+use super::error::SourceError;
 use super::field;
+use super::origins::{Origin, Origins};
 
 /// A table of CSV files, each read as a stream.
 #[derive(Debug)]
@@ -29,42 +31,54 @@ pub(super) struct CsvTable {
     schema: SchemaRef,
     columns: Vec<(String, ColumnType)>,
     options: CsvOptions,
-    files: Vec<PathBuf>,
+    /// Those that have at least a header.
+    files: Vec<CsvFile>,
+}
+
+/// A file, and for each declared column the value that all its rows have, if the names of folders say it.
+#[derive(Clone, Debug)]
+struct CsvFile {
+    data: DataFile,
+    values: Vec<Option<ScalarValue>>,
 }
 
 impl CsvTable {
     /// Checks that every file has the declared columns. A file of no bytes is a table without rows.
-    pub(super) fn open(table: &TablePolicy, files: Vec<PathBuf>) -> Result<CsvTable, SourceError> {
-        let columns: Vec<(String, ColumnType)> =
-            table.columns().iter().map(|column| (column.name().to_owned(), column.kind())).collect();
+    pub(super) fn open(table: &TablePolicy, files: &[DataFile]) -> Result<CsvTable, SourceError> {
         let options = table.csv().clone();
-        for path in &files {
-            let mut records = Records::open(path, &options)?;
-            if options.header.is_none()
-                && let Some(header) = records.header()?
-            {
-                check_header(table.name(), &columns, &header, path)?;
-            }
+        let origins = Origins::new(table, files);
+        let mut readable = Vec::with_capacity(files.len());
+        for data in files {
+            let mut records = Records::open(data, &options)?;
+            let header = match &options.header {
+                Some(names) => Some(names.clone()),
+                None => records.header()?,
+            };
+            let Some(header) = header else { continue };
+            let names: Vec<&str> = header.iter().map(String::as_str).collect();
+            let value = |origin| match origin {
+                Origin::File(_) => None,
+                Origin::Folder(value) => Some(value),
+            };
+            let found = origins.of(data, &names).map_err(|error| match error {
+                SourceError::MissingColumn { table: name, path, .. }
+                    if options.header.is_none()
+                        && table.columns().iter().all(|column| !names.contains(&column.name())) =>
+                {
+                    SourceError::NoHeader { table: name, path }
+                }
+                other => other,
+            });
+            let values = found?.into_iter().map(value).collect();
+            readable.push(CsvFile { data: data.clone(), values });
         }
-        Ok(CsvTable { schema: super::engine_schema(table), columns, options, files })
+        Ok(CsvTable {
+            schema: super::engine_schema(table),
+            columns: table.columns().iter().map(|column| (column.name().to_owned(), column.kind())).collect(),
+            options,
+            files: readable,
+        })
     }
-}
-
-fn check_header(
-    table: &str,
-    columns: &[(String, ColumnType)],
-    header: &[String],
-    path: &Path,
-) -> Result<(), SourceError> {
-    for (name, _) in columns {
-        let (table, column, path) = (table.to_owned(), name.clone(), path.to_owned());
-        match header.iter().filter(|found| *found == name).count() {
-            1 => {}
-            0 => return Err(SourceError::MissingColumn { table, column, path, available: listed(header) }),
-            _ => return Err(SourceError::RepeatedColumn { table, column, path }),
-        }
-    }
-    Ok(())
 }
 
 #[async_trait]
@@ -86,14 +100,21 @@ impl TableProvider for CsvTable {
     ) -> EngineResult<Arc<dyn ExecutionPlan>> {
         let indices: Vec<usize> = projection.cloned().unwrap_or_else(|| (0..self.columns.len()).collect());
         let schema = Arc::new(self.schema.project(&indices)?);
+        if self.files.is_empty() {
+            return Ok(Arc::new(EmptyExec::new(schema)));
+        }
         let columns: Arc<[(String, ColumnType)]> = indices.iter().map(|index| self.columns[*index].clone()).collect();
+        let wanted = |file: &CsvFile| CsvFile {
+            data: file.data.clone(),
+            values: indices.iter().map(|index| file.values[*index].clone()).collect(),
+        };
         let share = self.files.len().div_ceil(state.config().target_partitions().max(1)).max(1);
         let partitions = self.files.chunks(share).map(|files| {
             Arc::new(CsvPartition {
                 schema: Arc::clone(&schema),
                 columns: Arc::clone(&columns),
                 options: self.options.clone(),
-                files: files.to_vec(),
+                files: files.iter().map(wanted).collect(),
             }) as Arc<dyn PartitionStream>
         });
         let partitions = partitions.collect();
@@ -107,7 +128,7 @@ struct CsvPartition {
     schema: SchemaRef,
     columns: Arc<[(String, ColumnType)]>,
     options: CsvOptions,
-    files: Vec<PathBuf>,
+    files: Vec<CsvFile>,
 }
 
 impl PartitionStream for CsvPartition {
@@ -123,8 +144,8 @@ impl PartitionStream for CsvPartition {
         let (options, files) = (self.options.clone(), self.files.clone());
         let most_rows = context.session_config().batch_size().max(1);
         stream.spawn_blocking(move || {
-            for path in files {
-                let mut scan = match CsvScan::open(&path, &options, &columns)? {
+            for file in files {
+                let mut scan = match CsvScan::open(&file, &options, &columns)? {
                     Some(scan) => scan,
                     None => continue,
                 };
@@ -149,17 +170,23 @@ struct CsvScan {
     records: Records,
     /// For each field of a record, the column that wants it; fields after these are wanted by none.
     wanted: Vec<Option<usize>>,
-    columns: Vec<ColumnBuilder>,
+    columns: Vec<Values>,
+}
+
+/// The values of a column in one file.
+enum Values {
+    Read(ColumnBuilder),
+    Same(ScalarValue),
 }
 
 impl CsvScan {
     /// None for an empty file.
     fn open(
-        path: &Path,
+        file: &CsvFile,
         options: &CsvOptions,
         columns: &[(String, ColumnType)],
     ) -> Result<Option<CsvScan>, SourceError> {
-        let mut records = Records::open(path, options)?;
+        let mut records = Records::open(&file.data, options)?;
         let header = match &options.header {
             Some(names) => names.clone(),
             None => match records.header()? {
@@ -167,18 +194,22 @@ impl CsvScan {
                 None => return Ok(None),
             },
         };
-        let mut wanted = Vec::new();
-        for (index, (name, _)) in columns.iter().enumerate() {
+        let (mut wanted, mut values) = (Vec::new(), Vec::new());
+        for (index, ((name, kind), same)) in columns.iter().zip(&file.values).enumerate() {
+            if let Some(value) = same {
+                values.push(Values::Same(value.clone()));
+                continue;
+            }
             let Some(position) = header.iter().position(|found| found == name) else {
-                return Err(SourceError::Changed { path: records.path().to_owned() });
+                return Err(SourceError::Changed { path: file.data.shown().to_owned() });
             };
             if wanted.len() <= position {
                 wanted.resize(position + 1, None);
             }
             wanted[position] = Some(index);
+            values.push(Values::Read(ColumnBuilder::new(*kind)));
         }
-        let columns = columns.iter().map(|(_, kind)| ColumnBuilder::new(*kind)).collect();
-        Ok(Some(CsvScan { records, wanted, columns }))
+        Ok(Some(CsvScan { records, wanted, columns: values }))
     }
 
     fn next_batch(&mut self, schema: &SchemaRef, most_rows: usize) -> EngineResult<Option<RecordBatch>> {
@@ -193,7 +224,11 @@ impl CsvScan {
         if rows == 0 {
             return Ok(None);
         }
-        let columns = self.columns.iter_mut().map(ColumnBuilder::finish).collect();
+        let columns = self.columns.iter_mut().map(|values| match values {
+            Values::Read(builder) => Ok(builder.finish()),
+            Values::Same(value) => value.to_array_of_size(rows),
+        });
+        let columns = columns.collect::<EngineResult<_>>()?;
         let options = RecordBatchOptions::new().with_row_count(Some(rows));
         Ok(Some(RecordBatch::try_new_with_options(Arc::clone(schema), columns, &options)?))
     }
@@ -207,8 +242,8 @@ impl CsvScan {
                 // The parser ends a last line without a line break as a record of its own.
                 Next::End => return Ok(None),
                 Next::Field(value, last) => {
-                    if let Some(column) = column {
-                        self.columns[column].append(value);
+                    if let Some(Values::Read(builder)) = column.map(|column| &mut self.columns[column]) {
+                        builder.append(value);
                         bytes += value.len();
                     }
                     position += 1;
@@ -219,7 +254,9 @@ impl CsvScan {
             }
         }
         for column in self.wanted[position.min(self.wanted.len())..].iter().copied().flatten() {
-            self.columns[column].append(b"");
+            if let Values::Read(builder) = &mut self.columns[column] {
+                builder.append(b"");
+            }
         }
         Ok(Some(bytes))
     }

@@ -70,6 +70,24 @@ pub enum SourceError {
         /// What it should be.
         format: &'static str,
     },
+    /// Columns of a file are nested in each other deeper than any writer does it.
+    #[error("{}: its columns are nested too deep in each other", path.display())]
+    Nesting {
+        /// The file.
+        path: PathBuf,
+    },
+    /// The first line of a CSV file has none of the declared columns. It may be a row, and is not shown.
+    #[error(
+        "table {table}: the first line of {} has none of the declared columns; if it is a row, name the columns with `header = [..]` in the policy, and if \
+         fields are not separated by commas, say how with `delimiter`",
+        path.display()
+    )]
+    NoHeader {
+        /// The table.
+        table: String,
+        /// The file.
+        path: PathBuf,
+    },
     /// A file of text in another encoding.
     #[error("{}: this is UTF-16; save it as UTF-8", path.display())]
     Encoding {
@@ -117,7 +135,7 @@ pub enum SourceError {
         path: PathBuf,
     },
     /// A file changed between opening and reading.
-    #[error("{}: its columns changed while it was in use", path.display())]
+    #[error("{}: this file changed while it was in use", path.display())]
     Changed {
         /// The file.
         path: PathBuf,
@@ -140,6 +158,9 @@ impl SourceError {
     /// What may be said of a failure of the engine while it read a table. Messages of the engine and of the file libraries can quote a cell, so none of
     /// their text is kept.
     pub(crate) fn scan(table: &str, error: &DataFusionError) -> SourceError {
+        if let Some(ours) = SourceError::found_in(error) {
+            return ours;
+        }
         let reason = match error.find_root() {
             DataFusionError::ParquetError(_) => "a Parquet file is damaged",
             DataFusionError::ArrowError(..) => "a file is damaged, or compressed in a way that is not supported",
@@ -181,7 +202,7 @@ impl From<SourceError> for DataFusionError {
 }
 
 /// Names for a message, not too many.
-pub(crate) fn listed(names: &[String]) -> String {
+pub(crate) fn listed(names: &[&str]) -> String {
     const MOST: usize = 20;
     let mut shown: Vec<String> = names.iter().take(MOST).map(|name| format!("{name:?}")).collect();
     if names.len() > MOST {
@@ -224,7 +245,9 @@ mod tests {
             DataFusionError::Collection(vec![other(), ours().context("inner")]),
             DataFusionError::from(ArrowError::ExternalError(Box::new(ours()))),
         ] {
-            assert_eq!(SourceError::found_in(&error), Some(SourceError::Changed { path: "a.csv".into() }));
+            let changed = SourceError::Changed { path: "a.csv".into() };
+            assert_eq!(SourceError::found_in(&error), Some(changed.clone()));
+            assert_eq!(SourceError::scan("visits", &error), changed);
         }
     }
 }

@@ -1,33 +1,26 @@
-//! A table of Parquet or Arrow files, read by the engine, with the declared columns in the engine's types.
-//!
-//! The engine is told nothing of the files' statistics. Where they say that the least and the greatest value of a column are the same, it does not
-//! read the column and fills in that value (DataFusion 55); but statistics leave NaN out, so that a row with NaN would take over the value of
-//! somebody else's row. A test shows both sides.
+//! A table of Parquet or Arrow files, with the declared columns in the engine's types.
 
-use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use async_trait::async_trait;
-use datafusion::arrow::datatypes::{Schema, SchemaRef};
+use datafusion::arrow::datatypes::{DataType, Field, Schema, SchemaRef};
 use datafusion::catalog::{Session, TableProvider};
-use datafusion::common::Result as EngineResult;
-use datafusion::datasource::file_format::FileFormat;
-use datafusion::datasource::file_format::arrow::ArrowFormat;
-use datafusion::datasource::file_format::parquet::ParquetFormat;
-use datafusion::datasource::listing::PartitionedFile;
-use datafusion::datasource::object_store::ObjectStoreUrl;
-use datafusion::datasource::physical_plan::{FileGroup, FileScanConfigBuilder};
+use datafusion::common::{Result as EngineResult, ScalarValue};
 use datafusion::logical_expr::{Expr, TableType};
-use datafusion::object_store::ObjectStoreExt;
-use datafusion::object_store::path::Path as StorePath;
 use datafusion::physical_plan::ExecutionPlan;
 use datafusion::physical_plan::union::UnionExec;
 use reticent_policy::{ColumnType, Format, TablePolicy};
 
+use super::arrow_file::{ArrowFile, bytes_of};
+use super::arrow_scan::{ArrowShare, arrow_scan};
 use super::conversion::accepts;
 use super::converted_rows::ConvertedRows;
-use super::error::{SourceError, listed};
-use super::schemas::file_schema;
+use super::data_file::DataFile;
+use super::engine_type;
+use super::error::SourceError;
+use super::origins::{Origin, Origins};
+use super::parquet_scan::{ParquetShare, parquet_scan, store_path};
+use super::schemas::parquet_schema;
 
 /// A table of Parquet or Arrow files.
 #[derive(Debug)]
@@ -38,103 +31,107 @@ pub(super) struct FileTable {
     parts: Vec<Part>,
 }
 
-/// Files with the same columns, written in the same way. Often all of them; but a writer that turns whole numbers into reals once a value is
+/// Files that have the declared columns in the same types. Often all of them; but a writer that turns whole numbers into reals once a value is
 /// missing makes two parts.
 #[derive(Debug)]
 struct Part {
-    format: Arc<dyn FileFormat>,
-    schema: SchemaRef,
-    files: Vec<StorePath>,
-    /// Where each declared column is in the files.
-    positions: Vec<usize>,
+    columns: Vec<FileColumn>,
+    files: Files,
+}
+
+/// A declared column, as it is in files.
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct FileColumn {
+    /// In the engine's type, if it is in the names of folders.
+    found: DataType,
+    in_folders: bool,
+}
+
+#[derive(Debug)]
+enum Files {
+    Parquet(Vec<ParquetShare>),
+    Arrow(Vec<ArrowShare>),
 }
 
 impl FileTable {
     /// Checks the columns of every file against the policy.
-    pub(super) fn open(table: &TablePolicy, format: Format, files: &[PathBuf]) -> Result<FileTable, SourceError> {
-        let mut groups: Vec<((Schema, _), Vec<PathBuf>)> = Vec::new();
-        for path in files {
-            let columns = file_schema(path, format)?;
-            match groups.iter_mut().find(|(known, _)| *known == columns) {
-                Some((_, paths)) => paths.push(path.clone()),
-                None => groups.push((columns, vec![path.clone()])),
+    pub(super) fn open(table: &TablePolicy, format: Format, files: &[DataFile]) -> Result<FileTable, SourceError> {
+        let origins = Origins::new(table, files);
+        let mut parts: Vec<Part> = Vec::new();
+        for data in files {
+            let (schema, batches) = match format {
+                Format::Arrow => ArrowFile::open(data).map(|file| (Arc::clone(file.schema()), file.batches()))?,
+                _ => (Arc::new(parquet_schema(data)?), 0),
+            };
+            let names: Vec<&str> = schema.fields().iter().map(|field| field.name().as_str()).collect();
+            let (mut columns, mut values) = (Vec::new(), Vec::new());
+            for (column, origin) in table.columns().iter().zip(origins.of(data, &names)?) {
+                let (found, value) = match origin {
+                    Origin::Folder(value) => (engine_type(column.kind()), Some(value)),
+                    Origin::File(place) => {
+                        let found = schema.field(place).data_type();
+                        check_type(table, column, found, data)?;
+                        (if format == Format::Arrow { bytes_of(found) } else { found.clone() }, None)
+                    }
+                };
+                columns.push(FileColumn { found, in_folders: value.is_some() });
+                values.push(value);
+            }
+            let known = parts.iter_mut().find(|part| part.columns == columns);
+            match known {
+                Some(part) => part.files.add(data, batches, values)?,
+                None => {
+                    let mut files = if format == Format::Arrow { Files::Arrow(vec![]) } else { Files::Parquet(vec![]) };
+                    files.add(data, batches, values)?;
+                    parts.push(Part { columns, files });
+                }
             }
         }
-        let parts = groups.into_iter().map(|((schema, _), paths)| Part::new(table, format, schema, &paths));
         Ok(FileTable {
             name: table.name().into(),
             schema: super::engine_schema(table),
             kinds: table.columns().iter().map(|column| column.kind()).collect(),
-            parts: parts.collect::<Result<_, _>>()?,
+            parts,
         })
     }
 }
 
-impl Part {
-    fn new(table: &TablePolicy, format: Format, schema: Schema, paths: &[PathBuf]) -> Result<Part, SourceError> {
-        let path = paths.first().cloned().unwrap_or_default();
-        let mut positions = Vec::new();
-        for column in table.columns() {
-            let table = table.name().to_owned();
-            let name = column.name().to_owned();
-            let mut found = schema.fields().iter().enumerate().filter(|(_, field)| *field.name() == name);
-            let Some((position, field)) = found.next() else {
-                let names: Vec<String> = schema.fields().iter().map(|field| field.name().clone()).collect();
-                return Err(SourceError::MissingColumn { table, column: name, path, available: listed(&names) });
-            };
-            if found.next().is_some() {
-                return Err(SourceError::RepeatedColumn { table, column: name, path });
+impl Files {
+    fn add(&mut self, data: &DataFile, batches: usize, values: Vec<Option<ScalarValue>>) -> Result<(), SourceError> {
+        match self {
+            Files::Parquet(files) => {
+                files.push(ParquetShare { place: store_path(data)?, values: values.into_iter().flatten().collect() });
             }
-            if !accepts(field.data_type(), column.kind()) {
-                let fitting: Vec<&str> = EVERY_TYPE
-                    .into_iter()
-                    .filter(|kind| accepts(field.data_type(), *kind))
-                    .map(ColumnType::name)
-                    .collect();
-                let hint = if fitting.is_empty() {
-                    "no declaration fits this type; leave the column out, or write it in another way".to_owned()
-                } else {
-                    format!("declare it as {}", fitting.join(" or "))
-                };
-                let problem = format!("the type {}, which is not read as {}; {hint}", field.data_type(), column.kind());
-                return Err(SourceError::ColumnType { table, column: name, path, problem });
+            Files::Arrow(files) => {
+                files.push(ArrowShare { data: data.clone(), of: batches, batches: 0..batches, values });
             }
-            positions.push(position);
         }
-        let format: Arc<dyn FileFormat> = match format {
-            Format::Parquet => Arc::new(ParquetFormat::new()),
-            _ => Arc::new(ArrowFormat),
-        };
-        let files = paths.iter().map(|path| store_path(path)).collect::<Result<_, _>>()?;
-        Ok(Part { format, schema: Arc::new(schema), files, positions })
+        Ok(())
     }
+}
 
-    /// The wanted columns of these files, in the engine's types.
-    async fn scan(
-        &self,
-        state: &dyn Session,
-        table: &FileTable,
-        wanted: &[usize],
-        limit: Option<usize>,
-    ) -> EngineResult<Arc<dyn ExecutionPlan>> {
-        let positions: Vec<usize> = wanted.iter().map(|index| self.positions[*index]).collect();
-        let store = state.runtime_env().object_store(ObjectStoreUrl::local_filesystem())?;
-        let mut files = Vec::with_capacity(self.files.len());
-        for path in &self.files {
-            let found = store.head(path).await.map_err(|error| SourceError::scan(&table.name, &error.into()))?;
-            files.push(PartitionedFile::from(found));
-        }
-        let source = self.format.file_source(Arc::clone(&self.schema).into());
-        let scan = FileScanConfigBuilder::new(ObjectStoreUrl::local_filesystem(), source)
-            .with_file_groups(FileGroup::new(files).split_files(state.config().target_partitions().max(1)))
-            .with_projection_indices(Some(positions))?
-            .with_limit(limit)
-            .build();
-        let rows = self.format.create_physical_plan(state, scan).await?;
-        let kinds = wanted.iter().map(|index| table.kinds[*index]).collect();
-        let schema = Arc::new(table.schema.project(wanted)?);
-        Ok(Arc::new(ConvertedRows::new(table.name.clone(), rows, schema, kinds)))
+fn check_type(
+    table: &TablePolicy,
+    column: &reticent_policy::Column,
+    found: &DataType,
+    data: &DataFile,
+) -> Result<(), SourceError> {
+    if accepts(found, column.kind()) {
+        return Ok(());
     }
+    let fitting: Vec<&str> =
+        EVERY_TYPE.into_iter().filter(|kind| accepts(found, *kind)).map(ColumnType::name).collect();
+    let hint = if fitting.is_empty() {
+        "no declaration fits this type; leave the column out, or write it in another way".to_owned()
+    } else {
+        format!("declare it as {}", fitting.join(" or "))
+    };
+    Err(SourceError::ColumnType {
+        table: table.name().to_owned(),
+        column: column.name().to_owned(),
+        path: data.shown().to_owned(),
+        problem: format!("the type {found}, which is not read as {}; {hint}", column.kind()),
+    })
 }
 
 const EVERY_TYPE: [ColumnType; 6] = [
@@ -146,12 +143,34 @@ const EVERY_TYPE: [ColumnType; 6] = [
     ColumnType::Timestamp,
 ];
 
-/// A file's full name as the engine's store has it, whatever characters it has.
-fn store_path(path: &Path) -> Result<StorePath, SourceError> {
-    StorePath::from_absolute_path(path).map_err(|_| SourceError::Unreadable {
-        path: path.to_owned(),
-        reason: "its name cannot be written as a URL".to_owned(),
-    })
+impl Part {
+    /// The wanted columns of these files, in the engine's types.
+    async fn scan(
+        &self,
+        state: &dyn Session,
+        table: &FileTable,
+        wanted: &[usize],
+        limit: Option<usize>,
+    ) -> EngineResult<Arc<dyn ExecutionPlan>> {
+        let fields = table.schema.fields().iter().zip(&self.columns);
+        let fields = fields.map(|(field, column)| Field::new(field.name(), column.found.clone(), true));
+        let found = Arc::new(Schema::new(fields.collect::<Vec<Field>>()));
+        let rows = match &self.files {
+            Files::Parquet(files) => {
+                let in_folders: Vec<bool> = self.columns.iter().map(|column| column.in_folders).collect();
+                parquet_scan(state, &table.name, (&found, &in_folders), files, wanted, limit).await?
+            }
+            Files::Arrow(files) => {
+                let values = |file: &ArrowShare| wanted.iter().map(|column| file.values[*column].clone()).collect();
+                let files = files.iter().map(|file| ArrowShare { values: values(file), ..file.clone() });
+                let partitions = state.config().target_partitions();
+                arrow_scan(&Arc::new(found.project(wanted)?), files.collect(), partitions, limit)?
+            }
+        };
+        let kinds = wanted.iter().map(|index| table.kinds[*index]).collect();
+        let schema = Arc::new(table.schema.project(wanted)?);
+        Ok(Arc::new(ConvertedRows::new(table.name.clone(), rows, schema, kinds)))
+    }
 }
 
 #[async_trait]

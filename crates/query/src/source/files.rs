@@ -1,39 +1,47 @@
 //! Which files a table has: paths, glob patterns and folders become a list of files of one format, each file once.
 
-use std::collections::BTreeSet;
-use std::path::{Path, PathBuf};
+use std::collections::{BTreeMap, BTreeSet};
+use std::io;
+use std::path::{Component, Path, PathBuf};
 
-use reticent_policy::{Format, TablePolicy};
+use reticent_policy::Format;
 
+use super::data_file::{DataFile, Way};
 use super::error::SourceError;
 
 /// The format and the files of a table, in the order of their full names. A file that is reached in two ways is there once: twice, each of its rows would
-/// count as two people's.
-pub(super) fn find(table: &TablePolicy, folder: &Path) -> Result<(Format, Vec<PathBuf>), SourceError> {
-    let mut search = Search { table, found: BTreeSet::new(), folders: BTreeSet::new() };
-    for source in table.source() {
+/// count as two people's. The first way says what the names of its folders are; in a folder, ways are tried in the order of their names.
+pub(crate) fn find(
+    table: &str,
+    sources: &[String],
+    format: Option<Format>,
+    folder: &Path,
+) -> Result<(Format, Vec<DataFile>), SourceError> {
+    let mut search = Search { table, format, found: BTreeMap::new(), folders: BTreeSet::new() };
+    for source in sources {
         search.add_source(source, folder)?;
     }
-    let files: Vec<PathBuf> = search.found.into_iter().collect();
+    let files: Vec<DataFile> = search.found.into_iter().map(|(path, way)| DataFile::new(path, way)).collect();
     let Some(first) = files.first() else {
         return Err(SourceError::NoFiles {
-            table: table.name().to_owned(),
-            source_text: table.source().join(", "),
-            format: table.format().map(Format::name),
+            table: table.to_owned(),
+            source_text: sources.join(", "),
+            format: format.map(Format::name),
         });
     };
-    if let Some(format) = table.format() {
+    if let Some(format) = format {
         return Ok((format, files));
     }
-    let format = format_of(first).ok_or_else(|| SourceError::UnknownFormat { path: first.clone() })?;
+    let unknown = |file: &DataFile| SourceError::UnknownFormat { path: file.shown().to_owned() };
+    let format = format_of(first.path()).ok_or_else(|| unknown(first))?;
     for other in &files {
-        match format_of(other) {
-            None => return Err(SourceError::UnknownFormat { path: other.clone() }),
+        match format_of(other.path()) {
+            None => return Err(unknown(other)),
             Some(other_format) if other_format != format => {
                 return Err(SourceError::SeveralFormats {
-                    table: table.name().to_owned(),
-                    one: first.clone(),
-                    other: other.clone(),
+                    table: table.to_owned(),
+                    one: first.shown().to_owned(),
+                    other: other.shown().to_owned(),
                 });
             }
             Some(_) => {}
@@ -56,8 +64,10 @@ pub(crate) fn format_of(path: &Path) -> Option<Format> {
 }
 
 struct Search<'a> {
-    table: &'a TablePolicy,
-    found: BTreeSet<PathBuf>,
+    table: &'a str,
+    format: Option<Format>,
+    /// Files by their full names, each with the first way to it.
+    found: BTreeMap<PathBuf, Way>,
     /// Folders that were entered, by their full names: links cannot lead in circles.
     folders: BTreeSet<PathBuf>,
 }
@@ -67,93 +77,149 @@ impl Search<'_> {
         let path = folder.join(source);
         if path.exists() {
             let before = self.found.len();
-            self.add_path(&path)?;
+            self.add_path(&path, Way::named(folder, Path::new(source)))?;
             if path.is_dir() && self.found.len() == before && !self.holds_part_of(&path) {
                 return Err(self.no_files(source));
             }
             return Ok(());
         }
+        let missing = || SourceError::Missing { table: self.table.to_owned(), path: path.clone() };
         if !source.contains(['*', '?', '[']) {
-            return Err(SourceError::Missing { table: self.table.name().to_owned(), path });
+            return Err(missing());
         }
         // Only the policy's own text is a pattern; the folder's name may hold such characters.
         let pattern = match folder.to_str() {
             Some("") => source.to_owned(),
             Some(_) if Path::new(source).is_absolute() => source.to_owned(),
             Some(text) => format!("{}/{source}", glob::Pattern::escape(text)),
-            None => return Err(SourceError::Missing { table: self.table.name().to_owned(), path }),
+            None => return Err(missing()),
         };
-        let matches = glob::glob(&pattern).map_err(|error| SourceError::Pattern {
-            table: self.table.name().to_owned(),
+        let wrong = |error: glob::PatternError| SourceError::Pattern {
+            table: self.table.to_owned(),
             pattern: source.to_owned(),
             reason: error.msg,
-        })?;
+        };
+        let refused =
+            |path: &Path, error: &io::Error| SourceError::unreadable(Way::matched(folder, path).shown(), error);
+        let mut matches: Vec<PathBuf> = Vec::new();
+        if source.contains("**") {
+            let pattern = glob::Pattern::new(&pattern).map_err(wrong)?;
+            let start = source.split('/').take_while(|name| !name.contains(['*', '?', '[']));
+            walk(&folder.join(start.collect::<Vec<_>>().join("/")), &pattern, &mut matches)
+                .map_err(|(path, error)| refused(&path, &error))?;
+            matches.sort();
+        } else {
+            for entry in glob::glob(&pattern).map_err(wrong)? {
+                matches.push(entry.map_err(|error| refused(error.path(), error.error()))?);
+            }
+        }
         let mut any = false;
-        for entry in matches {
-            let path = entry.map_err(|error| SourceError::unreadable(error.path(), error.error()))?;
+        for path in matches {
+            if is_passed_over(path.strip_prefix(folder).unwrap_or(&path)) {
+                continue;
+            }
             any = true;
-            self.add_path(&path)?;
+            self.add_path(&path, Way::matched(folder, &path))?;
         }
         if any { Ok(()) } else { Err(self.no_files(source)) }
     }
 
     fn no_files(&self, source: &str) -> SourceError {
         SourceError::NoFiles {
-            table: self.table.name().to_owned(),
+            table: self.table.to_owned(),
             source_text: source.to_owned(),
-            format: self.table.format().map(Format::name),
+            format: self.format.map(Format::name),
         }
     }
 
     /// Whether files of this folder were found on another way already.
     fn holds_part_of(&self, folder: &Path) -> bool {
-        folder.canonicalize().is_ok_and(|folder| self.found.iter().any(|file| file.starts_with(&folder)))
+        folder.canonicalize().is_ok_and(|folder| self.found.keys().any(|file| file.starts_with(&folder)))
     }
 
     /// A file that is named is taken; of a folder those are taken whose name fits.
-    fn add_path(&mut self, path: &Path) -> Result<(), SourceError> {
-        let full = path.canonicalize().map_err(|error| SourceError::unreadable(path, &error))?;
-        let kind = std::fs::metadata(&full).map_err(|error| SourceError::unreadable(path, &error))?;
+    fn add_path(&mut self, path: &Path, way: Way) -> Result<(), SourceError> {
+        let full = path.canonicalize().map_err(|error| SourceError::unreadable(way.shown(), &error))?;
+        let kind = std::fs::metadata(&full).map_err(|error| SourceError::unreadable(way.shown(), &error))?;
         if kind.is_dir() {
-            return self.add_folder(&full);
+            return self.add_folder(&full, &way);
         }
         if !kind.is_file() {
             return Err(SourceError::Unreadable {
-                path: path.to_owned(),
+                path: way.shown().to_owned(),
                 reason: "neither a file nor a folder".to_owned(),
             });
         }
-        self.found.insert(full);
+        self.found.entry(full).or_insert(way);
         Ok(())
     }
 
-    fn add_folder(&mut self, folder: &Path) -> Result<(), SourceError> {
+    fn add_folder(&mut self, folder: &Path, way: &Way) -> Result<(), SourceError> {
         if !self.folders.insert(folder.to_owned()) {
             return Ok(());
         }
-        let entries = std::fs::read_dir(folder).map_err(|error| SourceError::unreadable(folder, &error))?;
-        for entry in entries {
-            let path = entry.map_err(|error| SourceError::unreadable(folder, &error))?.path();
-            // Hidden files and the marks that other programs leave beside their data, as `_SUCCESS`.
-            let name = path.file_name().and_then(|name| name.to_str()).unwrap_or("_");
-            if name.starts_with(['.', '_']) {
+        let refused = |error: io::Error| SourceError::unreadable(way.shown(), &error);
+        let mut names = Vec::new();
+        for entry in std::fs::read_dir(folder).map_err(refused)? {
+            names.push(entry.map_err(refused)?.file_name());
+        }
+        names.sort();
+        for name in &names {
+            let Some(name) = name.to_str().filter(|name| !is_passed_over(Path::new(name))) else { continue };
+            let path = folder.join(name);
+            let is_folder = path.is_dir();
+            // Hidden files and the marks that other programs leave beside their data, as `_SUCCESS`. A column may begin with an underscore.
+            if name.starts_with('.') || name.starts_with('_') && !(is_folder && name.contains('=')) {
                 continue;
             }
-            let fits = match self.table.format() {
+            let fits = match self.format {
                 None => format_of(&path).is_some(),
                 Some(format) => format_of(&path) == Some(format),
             };
-            if fits || path.is_dir() {
-                self.add_path(&path)?;
+            if is_folder {
+                self.add_path(&path, way.folder_in(name))?;
+            } else if fits {
+                self.add_path(&path, way.file_in(name))?;
             }
         }
         Ok(())
     }
 }
 
+/// What a pattern with `**` matches in a folder. Linked folders are not entered: links that lead in circles have endlessly many names below them, and
+/// the library would try them all.
+fn walk(folder: &Path, pattern: &glob::Pattern, found: &mut Vec<PathBuf>) -> Result<(), (PathBuf, io::Error)> {
+    let options = glob::MatchOptions { require_literal_separator: true, ..glob::MatchOptions::new() };
+    let refused = |error: io::Error| (folder.to_owned(), error);
+    let mut folders = Vec::new();
+    let entries = match std::fs::read_dir(folder) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
+        entries => entries.map_err(refused)?,
+    };
+    for entry in entries {
+        let entry = entry.map_err(refused)?;
+        if pattern.matches_path_with(&entry.path(), options) {
+            found.push(entry.path());
+        }
+        if entry.file_type().map_err(refused)?.is_dir() {
+            folders.push(entry.path());
+        }
+    }
+    folders.iter().try_for_each(|folder| walk(folder, pattern, found))
+}
+
+/// Names that the file libraries cannot be told: those that are not UTF-8, or have control characters. What the folder of such a name says is content, so
+/// that it cannot be an error; its rows do not count.
+fn is_passed_over(path: &Path) -> bool {
+    path.components().any(|component| match component {
+        Component::Normal(name) => name.to_str().is_none_or(|name| name.contains(|c: char| c.is_ascii_control())),
+        _ => false,
+    })
+}
+
 #[cfg(test)]
 mod tests {
-    use reticent_policy::Policy;
+    use reticent_policy::{Policy, TablePolicy};
 
     use super::*;
 
@@ -173,9 +239,11 @@ mod tests {
     }
 
     fn found(fields: &str, folder: &tempfile::TempDir) -> Result<(Format, Vec<String>), String> {
-        let (format, files) = find(&table(fields), folder.path()).map_err(|error| error.to_string())?;
+        let table = table(fields);
+        let (format, files) =
+            find(table.name(), table.source(), table.format(), folder.path()).map_err(|error| error.to_string())?;
         let root = folder.path().canonicalize().expect("a path");
-        let name = |path: &PathBuf| path.strip_prefix(&root).expect("inside").display().to_string();
+        let name = |file: &DataFile| file.path().strip_prefix(&root).expect("inside").display().to_string();
         Ok((format, files.iter().map(name).collect()))
     }
 
@@ -231,5 +299,13 @@ mod tests {
         assert_eq!(found("source = ['in', 'c.csv']", &folder), Ok((Format::Csv, vec!["in/b.csv".into()])));
         assert!(found("source = 'd.csv'", &folder).expect_err("broken").contains("there is no file or folder"));
         assert!(found("source = '?.csv'", &folder).is_err(), "a broken link among matches");
+        // Two links to where they are: 2^40 names before the system gives up.
+        std::fs::remove_file(folder.path().join("d.csv")).expect("removed");
+        link(".", "in/once more");
+        let all = Ok((Format::Csv, vec!["in/b.csv".into()]));
+        assert_eq!(found("source = '**/*.csv'", &folder), all);
+        assert_eq!(found("source = 'in/**/b.csv'", &folder), all);
+        assert_eq!(found("source = 'in/**'\nformat = 'csv'", &folder), all);
+        assert!(found("source = 'out/**'", &folder).expect_err("nothing").contains("\"out/**\" has no CSV"));
     }
 }

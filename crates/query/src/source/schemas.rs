@@ -1,73 +1,53 @@
 //! Names and types of the columns of a file: all that is read of it before a query.
 
 use std::fs::File;
-use std::io::{self, Read, Seek, SeekFrom};
-use std::path::Path;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use datafusion::arrow::datatypes::{DataType, Field, Schema};
-use datafusion::arrow::ipc::reader::{FileReader, StreamReader};
 use datafusion::parquet::arrow::arrow_reader::{ArrowReaderMetadata, ArrowReaderOptions};
 use reticent_policy::{CsvOptions, Format};
 
+use super::arrow_file::ArrowFile;
 use super::csv_reader::Records;
+use super::data_file::DataFile;
 use super::error::SourceError;
+use super::parquet_nesting::{DEEPEST, nesting};
 
-/// The names in the header of a CSV file; none in an empty file.
-pub(crate) fn csv_header(path: &Path, options: &CsvOptions) -> Result<Option<Vec<String>>, SourceError> {
-    Records::open(path, options)?.header()
-}
+/// The name of a column, and its type where the format of the file has types.
+pub(crate) type FoundColumn = (String, Option<DataType>);
 
-/// The columns of a Parquet or Arrow file in the types in which the engine reads them, and how an Arrow file is written.
-pub(crate) fn file_schema(path: &Path, format: Format) -> Result<(Schema, Option<ArrowKind>), SourceError> {
-    let mut file = File::open(path).map_err(|error| SourceError::unreadable(path, &error))?;
-    let damaged = |format| SourceError::Damaged { path: path.to_owned(), format };
-    if format == Format::Parquet {
-        let metadata = ArrowReaderMetadata::load(&file, ArrowReaderOptions::new()).map_err(|_| damaged("Parquet"))?;
-        let fields: Vec<Field> = metadata.schema().fields().iter().map(|field| as_view(field)).collect();
-        return Ok((Schema::new(fields), None));
-    }
-    let kind = arrow_kind(&mut file).map_err(|error| SourceError::unreadable(path, &error))?;
-    file.rewind().map_err(|error| SourceError::unreadable(path, &error))?;
-    let schema = match kind {
-        Some(ArrowKind::File) => FileReader::try_new(file, None).map_err(|_| damaged("Arrow"))?.schema(),
-        Some(ArrowKind::Stream) => StreamReader::try_new(file, None).map_err(|_| damaged("Arrow"))?.schema(),
-        None => return Err(damaged("Arrow")),
+/// The columns of a file; none of an empty CSV file.
+pub(crate) fn columns_of(
+    data: &DataFile,
+    format: Format,
+    options: &CsvOptions,
+) -> Result<Option<Vec<FoundColumn>>, SourceError> {
+    let typed = |schema: &Schema| {
+        let fields = schema.fields().iter();
+        Some(fields.map(|field| (field.name().clone(), Some(field.data_type().clone()))).collect())
     };
-    Ok((Schema::new(schema.fields().clone()), kind))
-}
-
-/// The two ways in which Arrow data is written; endings do not tell which.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum ArrowKind {
-    /// With a footer: `ARROW1` at both ends.
-    File,
-    /// A sequence of messages, each with its length.
-    Stream,
-}
-
-/// Which of the two a file is, if it can be either. Lengths are compared with the file's before a library makes room for them.
-fn arrow_kind(file: &mut File) -> io::Result<Option<ArrowKind>> {
-    const MAGIC: &[u8] = b"ARROW1";
-    let size = file.metadata()?.len();
-    let (mut head, mut tail) = ([0; 8], [0; 10]);
-    if size < 18 {
-        return Ok(None);
-    }
-    file.read_exact(&mut head)?;
-    file.seek(SeekFrom::End(-10))?;
-    file.read_exact(&mut tail)?;
-    let fits = |length: [u8; 4], around: u64| {
-        u64::try_from(i32::from_le_bytes(length)).is_ok_and(|length| length + around <= size)
-    };
-    Ok(match (head, tail) {
-        ([b'A', b'R', b'R', b'O', b'W', b'1', ..], [a, b, c, d, end @ ..])
-            if end == MAGIC && fits([a, b, c, d], 18) =>
-        {
-            Some(ArrowKind::File)
+    Ok(match format {
+        Format::Csv => {
+            let header = Records::open(data, options)?.header()?;
+            header.map(|names| names.into_iter().map(|name| (name, None)).collect())
         }
-        ([0xff, 0xff, 0xff, 0xff, a, b, c, d], _) if fits([a, b, c, d], 8) => Some(ArrowKind::Stream),
-        _ => None,
+        Format::Parquet => typed(&parquet_schema(data)?),
+        Format::Arrow => typed(ArrowFile::open(data)?.schema()),
     })
+}
+
+/// The columns of a Parquet file in the types in which the engine reads them.
+pub(super) fn parquet_schema(data: &DataFile) -> Result<Schema, SourceError> {
+    let file = File::open(data.path()).map_err(|error| SourceError::unreadable(data.shown(), &error))?;
+    let damaged = || SourceError::Damaged { path: data.shown().to_owned(), format: "Parquet" };
+    let depth = nesting(&file).map_err(|error| SourceError::unreadable(data.shown(), &error))?.ok_or_else(damaged)?;
+    if depth > DEEPEST {
+        return Err(SourceError::Nesting { path: data.shown().to_owned() });
+    }
+    // The library gives up on some of what no writer writes.
+    let load = AssertUnwindSafe(|| ArrowReaderMetadata::load(&file, ArrowReaderOptions::new()));
+    let metadata = catch_unwind(load).ok().and_then(Result::ok).ok_or_else(damaged)?;
+    Ok(Schema::new(metadata.schema().fields().iter().map(|field| as_view(field)).collect::<Vec<_>>()))
 }
 
 /// The engine reads text of Parquet files as views, without copying it.

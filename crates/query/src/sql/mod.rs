@@ -5,24 +5,29 @@
 
 mod aggregation;
 mod arithmetic;
+mod calendar;
 mod domain;
 mod facts;
+mod functions;
 mod joined_text;
 mod options;
+mod public;
 mod range;
 mod released;
 mod rows;
+mod statistics;
 mod total;
 mod walk;
 
-pub use aggregation::{Aggregation, Formula, Key, Output};
+pub use aggregation::{Aggregation, Key, Output};
 pub use options::Options;
+pub use statistics::Formula;
 
 pub(crate) use facts::{Domain, Facts};
 pub(crate) use options::take_options;
 pub(crate) use range::Range;
-pub(crate) use released::RELEASED;
+pub(crate) use released::{RELEASED, released_schema};
 pub(crate) use rows::planner;
 #[cfg(test)]
 pub(crate) use total::Total;
-pub(crate) use walk::{Relation, Walk, released_schema};
+pub(crate) use walk::{Relation, Walk};

@@ -3,15 +3,18 @@
 //! Half-widths of an expression `e` of released columns `c_i` with half-widths `h_i` are `sqrt(sum_i (e(c_i + h_i) - e)^2)`: to first order the half-width of a function of
 //! independent errors.
 
+use super::aggregation::Aggregation;
 use super::rows::{plain_column, planner, refused};
 use super::total::Total;
 use crate::error::QueryError;
-use datafusion::arrow::datatypes::DataType;
+use datafusion::arrow::datatypes::{DataType, Field, Schema};
 use datafusion::common::Column;
 use datafusion::common::tree_node::{Transformed, TreeNode};
+use datafusion::datasource::{empty::EmptyTable, provider_as_source};
 use datafusion::functions::math::expr_fn::{round, sqrt};
 use datafusion::logical_expr::{
-    Aggregate, Distinct, Expr, ExprSchemable, Filter, Join, LogicalPlan, Projection, Sort, SubqueryAlias, try_cast,
+    Aggregate, Distinct, Expr, ExprSchemable, Filter, Join, LogicalPlan, LogicalPlanBuilder, Projection, Sort,
+    SubqueryAlias, try_cast,
 };
 use datafusion::prelude::lit;
 use std::sync::Arc;
@@ -46,7 +49,46 @@ fn named(input: &LogicalPlan, expression: &Expr) -> Result<Expr, QueryError> {
     })
 }
 
+/// The columns of the table of released figures: keys, outputs, and the half-width of each output.
+pub(crate) fn released_schema(private: &Aggregation) -> Schema {
+    let keys = private.keys.iter().enumerate().map(|(place, key)| (format!("k{place}"), key.data_type.clone()));
+    let outputs =
+        private.outputs.iter().enumerate().map(|(place, output)| (format!("v{place}"), output.data_type.clone()));
+    let widths = (0..private.outputs.len()).map(|place| (format!("h{place}"), DataType::Float64));
+    Schema::new(keys.chain(outputs).chain(widths).map(|(name, of)| Field::new(name, of, true)).collect::<Vec<_>>())
+}
+
 impl Released {
+    /// What the rest of the query sees in the place of the aggregate: a table that is filled once the figures are released.
+    pub(crate) fn by(private: &Aggregation) -> Result<Released, QueryError> {
+        let empty = Arc::new(EmptyTable::new(Arc::new(released_schema(private))));
+        let scan = LogicalPlanBuilder::scan(RELEASED, provider_as_source(empty), None)
+            .and_then(LogicalPlanBuilder::build)
+            .map_err(planner)?;
+        let column = |name: String| Expr::Column(Column::new(Some(RELEASED), name));
+        let (keys, outputs) = (private.keys.len(), private.outputs.len());
+        let mut expressions = Vec::new();
+        for (place, key) in private.keys.iter().enumerate() {
+            expressions.push(column(format!("k{place}")).alias_qualified(key.relation.clone(), key.name.clone()));
+        }
+        for (place, output) in private.outputs.iter().enumerate() {
+            expressions.push(column(format!("v{place}")).alias_qualified(output.relation.clone(), output.name.clone()));
+        }
+        for place in 0..outputs {
+            expressions.push(column(format!("h{place}")).alias(format!("__half_of_{place}")));
+        }
+        let mut widths = vec![None; keys + 2 * outputs];
+        for place in 0..outputs {
+            widths[keys + place] = Some(keys + outputs + place);
+        }
+        let mut origins = vec![None; keys + 2 * outputs];
+        for (output, origin) in origins[keys..keys + outputs].iter_mut().enumerate() {
+            *origin = Some(output);
+        }
+        let plan = LogicalPlan::Projection(Projection::try_new(expressions, Arc::new(scan)).map_err(planner)?);
+        Ok(Released { plan, visible: (0..keys + outputs).collect(), widths, origins })
+    }
+
     fn width_of(&self, column: &Column) -> Option<Column> {
         let schema = self.plan.schema();
         let place = schema.index_of_column(column).ok()?;

@@ -1,17 +1,18 @@
 //! Which expressions a query may use over rows, and how each is made total: it has a value, or NULL, for every row, so that no row can stop a query.
 
 use super::arithmetic::checked;
+use super::calendar::{DAYS, covered};
 use super::joined_text::{Joining, joined};
 use super::rows::{planner, refused};
 use crate::error::QueryError;
 use datafusion::arrow::array::RecordBatchOptions;
 use datafusion::arrow::compute::can_cast_types;
-use datafusion::arrow::datatypes::{DataType, Schema, TimeUnit};
+use datafusion::arrow::datatypes::{DataType, Schema};
 use datafusion::arrow::record_batch::RecordBatch;
 use datafusion::common::tree_node::{Transformed, TreeNode, TreeNodeRecursion};
 use datafusion::common::{DFSchema, ScalarValue};
 use datafusion::logical_expr::execution_props::ExecutionProps;
-use datafusion::logical_expr::expr::{AggregateFunction, Alias, Between, Case, InList, Like, ScalarFunction};
+use datafusion::logical_expr::expr::{AggregateFunction, Alias, Between, Case, InList, Like};
 use datafusion::logical_expr::physical_planning_context::PhysicalPlanningContext;
 use datafusion::logical_expr::{BinaryExpr, Expr, ExprSchemable, LogicalPlan, Operator, try_cast};
 use datafusion::physical_expr::create_physical_expr;
@@ -23,69 +24,6 @@ const LONGEST_LIST: usize = 10_000;
 
 /// The most parts of an expression once it is total, not counting literals, of which lists have many. Some functions are made so by a test of their argument, which is then written twice: nested in each other, thirty of them would fill any memory.
 const LARGEST: usize = 2_000;
-
-/// The first and the last day of the years 1 to 9999, in days since 1970: beyond them calendar functions have no answer.
-const DAYS: (i32, i32) = (-719_162, 2_932_896);
-
-/// The same for the years 1678 to 2261: `date_trunc` computes in nanoseconds, of which 64 bits hold no more.
-const DAYS_OF_NANOSECONDS: (i32, i32) = (-106_650, 106_650);
-
-/// How a function of the engine is made total.
-enum Rule {
-    /// It is, for all arguments; these arguments must be literals, because they say what is computed.
-    Total { literals: &'static [usize] },
-    /// It is, over floats.
-    OverFloats,
-    /// The first argument that is not NULL. The engine computes it only in another form.
-    FirstPresent,
-    /// It stops at negative numbers.
-    Root,
-    /// It is, over floats, but for zero raised to a negative power.
-    Power,
-    /// Its argument at this place is a date or time, and it is total for the years 1 to 9999.
-    Calendar { date: usize },
-    /// The greatest negative number has no absolute value.
-    Absolute,
-    /// The text it makes may be as long as all of its arguments.
-    Joins,
-}
-
-fn rule(name: &str) -> Option<Rule> {
-    Some(match name {
-        "coalesce" | "nvl" => Rule::FirstPresent,
-        "nullif" | "greatest" | "least" | "lower" | "upper" | "btrim" | "ltrim" | "rtrim" | "character_length"
-        | "octet_length" | "strpos" | "starts_with" | "ends_with" | "contains" | "ascii" | "initcap" | "reverse"
-        | "floor" | "ceil" | "signum" | "isnan" | "iszero" | "nanvl" | "ln" | "log10" | "log2" | "exp" | "sin"
-        | "cos" | "tan" | "atan" | "asin" | "acos" | "cbrt" | "degrees" | "radians" => Rule::Total { literals: &[] },
-        "round" | "trunc" | "left" | "right" => Rule::Total { literals: &[1] },
-        "substr" | "split_part" => Rule::Total { literals: &[1, 2] },
-        "regexp_like" => Rule::Total { literals: &[1, 2] },
-        "log" | "atan2" => Rule::OverFloats,
-        "sqrt" => Rule::Root,
-        "power" => Rule::Power,
-        "date_part" | "date_trunc" => Rule::Calendar { date: 1 },
-        "abs" => Rule::Absolute,
-        "concat" | "concat_ws" => Rule::Joins,
-        _ => return None,
-    })
-}
-
-/// What to write instead of a function that is not offered.
-fn advice(name: &str) -> &'static str {
-    match name {
-        "random" | "uuid" => "its values cannot be repeated; leave it out",
-        "now" | "current_date" | "current_time" | "today" => "the answer would depend on a clock; write the date",
-        "to_date" | "to_timestamp" | "to_timestamp_seconds" | "to_timestamp_millis" | "to_timestamp_micros" => {
-            "it stops at text that is not a date; write CAST(x AS DATE) or CAST(x AS TIMESTAMP), which give NULL there"
-        }
-        "repeat" | "lpad" | "rpad" | "replace" | "translate" | "regexp_replace" => {
-            "one row could make a text of any length; use SUBSTR, LEFT, RIGHT, SPLIT_PART or CASE"
-        }
-        "regexp_match" | "regexp_count" | "regexp_instr" => "use REGEXP_LIKE with a literal pattern, or LIKE",
-        "gcd" | "lcm" | "factorial" => "it stops at numbers that are too large",
-        _ => "see docs/sql.md for the functions that are",
-    }
-}
 
 /// Checks expressions over rows and makes them total.
 pub(crate) struct Total<'a> {
@@ -106,7 +44,7 @@ impl<'a> Total<'a> {
         Ok(Box::new(self.expression(expression)?))
     }
 
-    fn of_type(&self, expression: &Expr) -> Result<DataType, QueryError> {
+    pub(super) fn of_type(&self, expression: &Expr) -> Result<DataType, QueryError> {
         expression.get_type(self.schema).map_err(planner)
     }
 
@@ -187,7 +125,7 @@ impl<'a> Total<'a> {
     }
 
     /// Literals that the engine does not take, such as a broken pattern, are found on a row that is made up here, and not on somebody's.
-    fn tried(&self, expression: &Expr) -> Result<(), QueryError> {
+    pub(super) fn tried(&self, expression: &Expr) -> Result<(), QueryError> {
         let sample = expression.clone().map_children(|child| {
             Ok(if constant(&child).is_some() {
                 Transformed::no(child)
@@ -214,7 +152,7 @@ impl<'a> Total<'a> {
     }
 
     /// Joined texts, in the type that the planner expects.
-    fn joined(&self, joining: Joining, pieces: &[Expr], of: DataType) -> Result<Expr, QueryError> {
+    pub(super) fn joined(&self, joining: Joining, pieces: &[Expr], of: DataType) -> Result<Expr, QueryError> {
         let mut texts = Vec::new();
         for piece in pieces {
             texts.push(if self.of_type(piece)?.is_string() {
@@ -292,7 +230,7 @@ impl<'a> Total<'a> {
     }
 
     /// The expression, which is total, in another numeric type.
-    fn as_type(&self, expression: Expr, of: &DataType) -> Result<Expr, QueryError> {
+    pub(super) fn as_type(&self, expression: Expr, of: &DataType) -> Result<Expr, QueryError> {
         Ok(if &self.of_type(&expression)? == of { expression } else { try_cast(expression, of.clone()) })
     }
 
@@ -373,94 +311,6 @@ impl<'a> Total<'a> {
         let values = list.list.iter().map(|value| self.expression(value)).collect::<Result<_, _>>()?;
         Ok(Expr::InList(InList { expr: self.boxed(&list.expr)?, list: values, negated: list.negated }))
     }
-
-    fn function(&self, call: &ScalarFunction) -> Result<Expr, QueryError> {
-        let name = call.func.name();
-        let Some(rule) = rule(name) else {
-            return refused(format!("the function {name} is not offered: {}", advice(name)));
-        };
-        let mut arguments =
-            call.args.iter().map(|argument| self.expression(argument)).collect::<Result<Vec<_>, _>>()?;
-        let again = |arguments| Expr::ScalarFunction(ScalarFunction { func: call.func.clone(), args: arguments });
-        match rule {
-            Rule::Total { literals } => {
-                for &place in literals {
-                    if call.args.get(place).is_some_and(|argument| constant(argument).is_none()) {
-                        let which = place + 1;
-                        return refused(format!("argument {which} of {name} must be written as a literal"));
-                    }
-                }
-                if !literals.is_empty() {
-                    self.tried(&Expr::ScalarFunction(call.clone()))?;
-                }
-                Ok(again(arguments))
-            }
-            Rule::OverFloats => {
-                let of = self.of_type(&Expr::ScalarFunction(call.clone()))?;
-                for argument in &mut arguments {
-                    *argument = self.as_type(argument.clone(), &DataType::Float64)?;
-                }
-                let result = again(arguments);
-                Ok(if of == DataType::Float64 { result } else { try_cast(result, of) })
-            }
-            Rule::FirstPresent => {
-                let Some(last) = arguments.pop() else { return refused(format!("{name} takes at least one argument")) };
-                let branch = |value: Expr| (Box::new(value.clone().is_not_null()), Box::new(value));
-                let when_then_expr: Vec<_> = arguments.into_iter().map(branch).collect();
-                if when_then_expr.is_empty() {
-                    return Ok(last);
-                }
-                Ok(Expr::Case(Case { expr: None, when_then_expr, else_expr: Some(Box::new(last)) }))
-            }
-            Rule::Root => {
-                let value = arguments[0].clone();
-                let zero = lit(ScalarValue::new_zero(&self.of_type(&value)?).map_err(planner)?);
-                arguments[0] = when(value.clone().gt_eq(zero), value).end().map_err(planner)?;
-                Ok(again(arguments))
-            }
-            Rule::Power => {
-                let of = self.of_type(&Expr::ScalarFunction(call.clone()))?;
-                let [base, exponent] = arguments.as_slice() else {
-                    return refused("power takes a number and an exponent");
-                };
-                let base = self.as_type(base.clone(), &DataType::Float64)?;
-                let exponent = self.as_type(exponent.clone(), &DataType::Float64)?;
-                let answered = base.clone().not_eq(lit(0.0)).or(exponent.clone().gt_eq(lit(0.0)));
-                let base = when(answered, base).end().map_err(planner)?;
-                let result = again(vec![base, exponent]);
-                Ok(if of == DataType::Float64 { result } else { try_cast(result, of) })
-            }
-            Rule::Calendar { date } => {
-                let Some(argument) = call.args.get(date) else {
-                    return refused(format!("{name} takes a part and a date"));
-                };
-                if call.args.first().and_then(constant).is_none() {
-                    return refused(format!("argument 1 of {name} must be written as a literal, such as 'month'"));
-                }
-                self.tried(&Expr::ScalarFunction(call.clone()))?;
-                let days = if name == "date_trunc" { DAYS_OF_NANOSECONDS } else { DAYS };
-                let covered = covered(arguments[date].clone(), &self.of_type(argument)?, days, name)?;
-                when(covered, again(arguments)).end().map_err(planner)
-            }
-            Rule::Absolute => {
-                let of = self.of_type(&call.args[0])?;
-                if of.is_floating() {
-                    return Ok(again(arguments));
-                }
-                let value = arguments[0].clone();
-                let wide = self.as_type(value, &DataType::Int64)?;
-                let result = when(wide.clone().lt(lit(0_i64)), checked(lit(0_i64), Operator::Minus, wide.clone()))
-                    .otherwise(wide)
-                    .map_err(planner)?;
-                Ok(if of == DataType::Int64 { result } else { try_cast(result, of) })
-            }
-            Rule::Joins => {
-                let of = self.of_type(&Expr::ScalarFunction(call.clone()))?;
-                let joining = if name == "concat" { Joining::Pieces } else { Joining::WithSeparator };
-                self.joined(joining, &call.args, of)
-            }
-        }
-    }
 }
 
 /// The expression, unless it has grown too large. Each call that could double it is followed by this, so that nothing larger than twice the limit, or a few times for several arguments, is ever made.
@@ -496,35 +346,5 @@ fn literal_pattern(pattern: &Expr, what: &str) -> Result<(), QueryError> {
     match constant(pattern) {
         Some(_) => Ok(()),
         None => refused(format!("the pattern of {what} must be written as a literal")),
-    }
-}
-
-/// Whether a date or a moment is from the first to the last of these days.
-fn covered(value: Expr, of: &DataType, days: (i32, i32), name: &str) -> Result<Expr, QueryError> {
-    let (first, last) = calendar(of, days, name)?;
-    Ok(value.clone().gt_eq(lit(first)).and(value.lt_eq(lit(last))))
-}
-
-/// The first and the last moment for which calendar functions have an answer, in the type of the argument.
-fn calendar(of: &DataType, (first, last): (i32, i32), name: &str) -> Result<(ScalarValue, ScalarValue), QueryError> {
-    match of {
-        DataType::Date32 => Ok((ScalarValue::Date32(Some(first)), ScalarValue::Date32(Some(last)))),
-        DataType::Timestamp(unit, None) => {
-            let second: i64 = match unit {
-                TimeUnit::Second => 1,
-                TimeUnit::Millisecond => 1_000,
-                TimeUnit::Microsecond => 1_000_000,
-                TimeUnit::Nanosecond => 1_000_000_000,
-            };
-            let of_day = |day: i32| Some(i64::from(day).saturating_mul(86_400).saturating_mul(second));
-            let value = |moment| match unit {
-                TimeUnit::Second => ScalarValue::TimestampSecond(moment, None),
-                TimeUnit::Millisecond => ScalarValue::TimestampMillisecond(moment, None),
-                TimeUnit::Microsecond => ScalarValue::TimestampMicrosecond(moment, None),
-                TimeUnit::Nanosecond => ScalarValue::TimestampNanosecond(moment, None),
-            };
-            Ok((value(of_day(first)), value(of_day(last))))
-        }
-        other => refused(format!("{name} of {other} is not offered: it takes a date or a timestamp")),
     }
 }

@@ -1,29 +1,22 @@
 //! From the planner's tree to the private aggregate, and what comes before and after it.
 
 use super::aggregation::{Aggregation, aggregation};
-use super::facts::{Domain, Facts};
+use super::facts::Facts;
 use super::range::Range;
-use super::released::{RELEASED, Released};
+use super::released::Released;
 use super::rows::{
-    Limits, Rows, Unit, equalities, facts_of_unit_aggregate, of_one_unit, plain_column, planner, refused, with_public,
+    Limits, Rows, Unit, equalities, facts_of_unit_aggregate, of_one_unit, planner, refused, with_public,
 };
 use super::total::Total;
 use crate::error::QueryError;
 use crate::tables::Tables;
-use datafusion::arrow::datatypes::{DataType, Field, Schema};
-use datafusion::common::Column;
-use datafusion::common::tree_node::{Transformed, TreeNode, TreeNodeRecursion};
-use datafusion::datasource::{empty::EmptyTable, provider_as_source};
 use datafusion::execution::SessionState;
 use datafusion::logical_expr::expr::{AggregateFunction, Alias};
-use datafusion::logical_expr::expr_rewriter::NamePreserver;
-use datafusion::logical_expr::utils::merge_schema;
 use datafusion::logical_expr::{
-    Aggregate, Distinct, Expr, Filter, Join, LogicalPlan, LogicalPlanBuilder, Projection, SubqueryAlias, Union,
-    Volatility,
+    Aggregate, Distinct, Expr, Filter, Join, LogicalPlan, Projection, SubqueryAlias, Union,
 };
 use futures::future::BoxFuture;
-use reticent_policy::{ColumnType, Privacy, TablePolicy};
+use reticent_policy::Privacy;
 use std::sync::Arc;
 
 /// What a part of a query is made of.
@@ -113,65 +106,6 @@ impl<'a> Walk<'a> {
         Ok(Relation::Rows(Box::new(Rows { plan: plan.clone(), unit, hidden: false, facts, limits })))
     }
 
-    /// A plan over public tables: nothing in it may change from run to run.
-    fn public(&self, plan: &LogicalPlan) -> Result<LogicalPlan, QueryError> {
-        let mut wrong: Option<String> = None;
-        plan.apply_with_subqueries(|node| {
-            if let LogicalPlan::TableScan(scan) = node {
-                let name = scan.table_name.table();
-                if self.tables.policy(name).is_none_or(|table| !table.is_public()) {
-                    wrong = Some(format!(
-                        "the private table {name} is read where only public tables are: a sub-query inside an expression \
-                         must be over public tables. Write a join on the privacy unit"
-                    ));
-                }
-            }
-            node.apply_expressions(|expression| {
-                expression.apply(|inner| {
-                    if let Expr::ScalarFunction(call) = inner
-                        && call.func.signature().volatility != Volatility::Immutable
-                    {
-                        wrong = Some(format!(
-                            "the function {} is not offered: its values change from run to run",
-                            call.func.name()
-                        ));
-                    }
-                    Ok(TreeNodeRecursion::Continue)
-                })
-            })
-        })
-        .map_err(planner)?;
-        match wrong {
-            None => self.total_public(plan),
-            Some(message) => refused(message),
-        }
-    }
-
-    /// The same plan with expressions that have an answer for every row. What the engine reads of a public table can depend on the private rows that it is joined with, and so could an error.
-    fn total_public(&self, plan: &LogicalPlan) -> Result<LogicalPlan, QueryError> {
-        let mut wrong = None;
-        let subquery = |plan: &LogicalPlan| self.public(plan);
-        let total = plan.clone().transform_up(|node| {
-            let schema = merge_schema(&node.inputs());
-            let names = NamePreserver::new(&node);
-            let rewritten = node.map_expressions(|expression| {
-                let name = names.save(&expression);
-                match Total::new(&schema, &subquery).aggregate(&expression) {
-                    Ok(total) => Ok(Transformed::yes(name.restore(total))),
-                    Err(error) => {
-                        wrong.get_or_insert(error);
-                        Ok(Transformed::no(expression))
-                    }
-                }
-            })?;
-            rewritten.map_data(LogicalPlan::recompute_schema)
-        });
-        match (wrong, total) {
-            (Some(error), _) => Err(error),
-            (None, total) => Ok(total.map_err(planner)?.data),
-        }
-    }
-
     /// An expression over rows, total and under its own name.
     fn named(&self, input: &LogicalPlan, expression: &Expr) -> Result<Expr, QueryError> {
         let (relation, name) = expression.qualified_name();
@@ -246,7 +180,7 @@ impl<'a> Walk<'a> {
                 let limits = self.limits(&rows)?;
                 let run = |plan| self.tables.with_public_sources(plan);
                 let private = aggregation(aggregate, &rows, self.state, &run, limits).await?;
-                let released = leaf(&private)?;
+                let released = Released::by(&private)?;
                 Ok(Relation::Released(Box::new((released, private))))
             }
         }
@@ -442,115 +376,10 @@ impl<'a> Walk<'a> {
             ),
         }
     }
-
-    /// What is known of the columns of public tables: their values may be read, and the policy may bound them.
-    fn public_facts(&self, plan: &LogicalPlan) -> Vec<Facts> {
-        let table = scanned(plan).and_then(|name| self.tables.policy(name));
-        let shared = Arc::new(plan.clone());
-        let of = |column: Column| {
-            let declared = table.and_then(|table| table.columns().iter().find(|known| known.name() == column.name));
-            let known = declared.map_or_else(Facts::unknown, |declared| self.tables.facts(declared));
-            Facts { domain: Domain::Public { plan: shared.clone(), column, lost: false }, unit_range: None, ..known }
-        };
-        plan.schema().columns().into_iter().map(of).collect()
-    }
-
-    /// Whether these columns identify a row of a public table: the policy says so, and the table, which is public, agrees.
-    async fn identifies(&self, public: &LogicalPlan, keys: impl Iterator<Item = Expr>) -> Result<bool, QueryError> {
-        let mut inner = public;
-        while let LogicalPlan::SubqueryAlias(alias) = inner {
-            inner = &alias.input;
-        }
-        let LogicalPlan::TableScan(scan) = inner else { return Ok(false) };
-        let Some(table) = self.tables.policy(scan.table_name.table()) else { return Ok(false) };
-        let Privacy::Public { unique } = table.privacy() else { return Ok(false) };
-        let joined: Vec<String> = keys.filter_map(|key| plain_column(&key).map(|column| column.name.clone())).collect();
-        if unique.is_empty() || !unique.iter().all(|column| joined.contains(column)) {
-            return Ok(false);
-        }
-        // 0.0 and -0.0 may be one value to a join and two to a GROUP BY: real numbers identify nothing.
-        let real = |name: &String| table.column(name).is_none_or(|column| column.kind() == ColumnType::Real);
-        if unique.iter().any(real) {
-            return Ok(false);
-        }
-        self.check_unique(inner, table, unique).await?;
-        Ok(true)
-    }
-
-    async fn check_unique(&self, scan: &LogicalPlan, table: &TablePolicy, unique: &[String]) -> Result<(), QueryError> {
-        let read = |_| QueryError::Refused(format!("the public table {} could not be read", table.name()));
-        let columns: Vec<Expr> =
-            unique.iter().map(|name| Expr::Column(Column::new(Some(table.name().to_owned()), name.clone()))).collect();
-        let count = datafusion::functions_aggregate::expr_fn::count(datafusion::prelude::lit(1_i64)).alias("rows");
-        let plan = LogicalPlanBuilder::from(self.tables.with_public_sources(scan.clone())?)
-            .aggregate(columns, vec![count])
-            .and_then(|plan| plan.filter(datafusion::prelude::col("rows").gt(datafusion::prelude::lit(1_i64))))
-            .and_then(|plan| plan.limit(0, Some(1)))
-            .and_then(LogicalPlanBuilder::build)
-            .map_err(planner)?;
-        let physical = self.state.create_physical_plan(&plan).await.map_err(read)?;
-        let batches = datafusion::physical_plan::collect(physical, self.state.task_ctx()).await.map_err(read)?;
-        if batches.iter().any(|batch| batch.num_rows() > 0) {
-            return refused(format!(
-                "the policy says that {} identifies a row of the public table {}, but two rows agree in it",
-                unique.join(", "),
-                table.name()
-            ));
-        }
-        Ok(())
-    }
-}
-
-/// The name of the table that a plan is nothing but a scan of.
-fn scanned(plan: &LogicalPlan) -> Option<&str> {
-    match plan {
-        LogicalPlan::TableScan(scan) => Some(scan.table_name.table()),
-        LogicalPlan::SubqueryAlias(alias) => scanned(&alias.input),
-        _ => None,
-    }
 }
 
 fn limit_before_aggregation<T>() -> Result<T, QueryError> {
     refused(
         "LIMIT before the aggregates would let one person decide which rows of others count; use WHERE, or LIMIT after GROUP BY",
     )
-}
-
-/// The columns of the table of released figures: keys, outputs, and the half-width of each output.
-pub(crate) fn released_schema(private: &Aggregation) -> Schema {
-    let keys = private.keys.iter().enumerate().map(|(place, key)| (format!("k{place}"), key.data_type.clone()));
-    let outputs =
-        private.outputs.iter().enumerate().map(|(place, output)| (format!("v{place}"), output.data_type.clone()));
-    let widths = (0..private.outputs.len()).map(|place| (format!("h{place}"), DataType::Float64));
-    Schema::new(keys.chain(outputs).chain(widths).map(|(name, of)| Field::new(name, of, true)).collect::<Vec<_>>())
-}
-
-/// What the rest of the query sees in the place of the aggregate: a table that is filled once the figures are released.
-fn leaf(private: &Aggregation) -> Result<Released, QueryError> {
-    let empty = Arc::new(EmptyTable::new(Arc::new(released_schema(private))));
-    let scan = LogicalPlanBuilder::scan(RELEASED, provider_as_source(empty), None)
-        .and_then(LogicalPlanBuilder::build)
-        .map_err(planner)?;
-    let column = |name: String| Expr::Column(Column::new(Some(RELEASED), name));
-    let (keys, outputs) = (private.keys.len(), private.outputs.len());
-    let mut expressions = Vec::new();
-    for (place, key) in private.keys.iter().enumerate() {
-        expressions.push(column(format!("k{place}")).alias_qualified(key.relation.clone(), key.name.clone()));
-    }
-    for (place, output) in private.outputs.iter().enumerate() {
-        expressions.push(column(format!("v{place}")).alias_qualified(output.relation.clone(), output.name.clone()));
-    }
-    for place in 0..outputs {
-        expressions.push(column(format!("h{place}")).alias(format!("__half_of_{place}")));
-    }
-    let mut widths = vec![None; keys + 2 * outputs];
-    for place in 0..outputs {
-        widths[keys + place] = Some(keys + outputs + place);
-    }
-    let mut origins = vec![None; keys + 2 * outputs];
-    for (output, origin) in origins[keys..keys + outputs].iter_mut().enumerate() {
-        *origin = Some(output);
-    }
-    let plan = LogicalPlan::Projection(Projection::try_new(expressions, Arc::new(scan)).map_err(planner)?);
-    Ok(Released { plan, visible: (0..keys + outputs).collect(), widths, origins })
 }

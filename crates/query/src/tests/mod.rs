@@ -5,6 +5,7 @@
 mod adversary;
 mod agreement;
 mod explained;
+mod folders;
 mod grammar;
 mod noiseless;
 mod one_row;
