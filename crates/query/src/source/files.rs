@@ -104,9 +104,9 @@ impl Search<'_> {
         let mut matches: Vec<PathBuf> = Vec::new();
         if source.contains("**") {
             let pattern = glob::Pattern::new(&pattern).map_err(wrong)?;
-            let start = source.split('/').take_while(|name| !name.contains(['*', '?', '[']));
-            walk(&folder.join(start.collect::<Vec<_>>().join("/")), &pattern, &mut matches)
-                .map_err(|(path, error)| refused(&path, &error))?;
+            let plain = source.find(['*', '?', '[']).map_or(source, |first| &source[..first]);
+            let start = plain.rfind('/').map_or("", |slash| &plain[..=slash]);
+            walk(&folder.join(start), &pattern, &mut matches).map_err(|(path, error)| refused(&path, &error))?;
             matches.sort();
         } else {
             for entry in glob::glob(&pattern).map_err(wrong)? {
@@ -192,17 +192,19 @@ fn walk(folder: &Path, pattern: &glob::Pattern, found: &mut Vec<PathBuf>) -> Res
     let options = glob::MatchOptions { require_literal_separator: true, ..glob::MatchOptions::new() };
     let refused = |error: io::Error| (folder.to_owned(), error);
     let mut folders = Vec::new();
-    let entries = match std::fs::read_dir(folder) {
+    let here = if folder.as_os_str().is_empty() { Path::new(".") } else { folder };
+    let entries = match std::fs::read_dir(here) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
         entries => entries.map_err(refused)?,
     };
     for entry in entries {
         let entry = entry.map_err(refused)?;
-        if pattern.matches_path_with(&entry.path(), options) {
-            found.push(entry.path());
-        }
+        let path = folder.join(entry.file_name());
         if entry.file_type().map_err(refused)?.is_dir() {
-            folders.push(entry.path());
+            folders.push(path.clone());
+        }
+        if pattern.matches_path_with(&path, options) {
+            found.push(path);
         }
     }
     folders.iter().try_for_each(|folder| walk(folder, pattern, found))
@@ -305,6 +307,7 @@ mod tests {
         let all = Ok((Format::Csv, vec!["in/b.csv".into()]));
         assert_eq!(found("source = '**/*.csv'", &folder), all);
         assert_eq!(found("source = 'in/**/b.csv'", &folder), all);
+        assert_eq!(found("source = '*/**/?.csv'", &folder), all);
         assert_eq!(found("source = 'in/**'\nformat = 'csv'", &folder), all);
         assert!(found("source = 'out/**'", &folder).expect_err("nothing").contains("\"out/**\" has no CSV"));
     }

@@ -2,6 +2,7 @@
 
 mod arrow;
 mod folders;
+mod hostile;
 
 use std::fs::File;
 use std::io::Write;
