@@ -11,7 +11,7 @@
 //! | NaN | NULL |
 //! | infinities | kept: bounds clamp them |
 //! | a number with a fraction in an integer column | cut towards zero |
-//! | text that is not UTF-8 (CSV, binary columns) | each wrong piece becomes U+FFFD |
+//! | text that is not UTF-8 (CSV, Arrow, binary columns) | each wrong piece becomes U+FFFD; in a text column of Parquet the file is damaged |
 //! | text of more than [`LONGEST_TEXT`](reticent_policy::LONGEST_TEXT) bytes | cut there, at a character |
 //! | moments with a time zone | UTC; without one they are taken as UTC |
 //! | values in the names of folders | as in CSV, and left out of messages |
