@@ -1,7 +1,7 @@
 //! The answer of a query as text, CSV or Parquet.
 
 use crate::failure::Failure;
-use crate::numbers::{rounded, rounded_down, rounded_up};
+use crate::numbers::{exact, rounded, rounded_down, rounded_up};
 use crate::table::Table;
 use datafusion::arrow::array::{ArrayRef, BooleanArray, Float64Array, Int64Array, RecordBatch, StringArray};
 use datafusion::parquet::arrow::ArrowWriter;
@@ -40,6 +40,7 @@ fn cell_text(cell: &Cell, half_width: Option<f64>) -> (String, Option<String>) {
         (Cell::Number(number), Some(width)) if number.is_i64() || number.is_u64() => {
             (number.to_string(), Some(width_text(width, 0)))
         }
+        (Cell::Number(number), Some(0.0)) => (exact(number.as_f64().unwrap_or(f64::NAN)), Some("0".to_owned())),
         (Cell::Number(number), Some(width)) => {
             let digits = digits_of(width);
             let value = number.as_f64().unwrap_or(f64::NAN);
@@ -196,5 +197,19 @@ pub(crate) fn size_of_group(count: u64, rows_of_unit: u32) -> String {
     match rows_of_unit {
         1 => format!("{count} people"),
         most => format!("{count} rows, at most {most} of a person,"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn digits_are_those_that_the_half_width_makes_sense_of() {
+        let shown = |number: f64, width: f64| cell_text(&Cell::from(number), Some(width));
+        assert_eq!(shown(4.4331, 0.0171), ("4.433".to_owned(), Some("0.018".to_owned())));
+        assert_eq!(shown(237_850.151, 21_570.2), ("237850".to_owned(), Some("21571".to_owned())));
+        // Nothing is left out where nothing is in doubt.
+        assert_eq!(shown(4.433_500_837, 0.0), ("4.433500837".to_owned(), Some("0".to_owned())));
     }
 }

@@ -86,12 +86,14 @@ impl AddedNoise {
     /// The least integer `t` that is proved to have `P[|N| <= t] >= 0.95`.
     pub(crate) fn quantile_95(&self) -> f64 {
         let known = |mechanism: &dyn Mechanism| mechanism.errors().map_or(f64::INFINITY, |e| e.quantile_95.upper());
-        match self {
+        let least = match self {
             AddedNoise::DiscreteLaplace(mechanism) => known(mechanism),
             // |round(X)| <= t exactly if |X| <= t + 1/2.
             AddedNoise::Staircase { mechanism, .. } => (known(mechanism) - 0.5).ceil().max(0.0),
             AddedNoise::Gaussian(noise) => noise.quantile_95(),
-        }
+        };
+        // A zero that was rounded up from below is shown without its sign.
+        least + 0.0
     }
 
     /// An upper bound on `P[N >= t]` for an integer `t >= 1`.
@@ -178,6 +180,15 @@ mod tests {
     fn draws(noise: &AddedNoise, value: i128, count: usize, seed: u64) -> Vec<i128> {
         let (sampler, mut random) = (noise.sampler().expect("a sampler"), SeededRandom::new(seed));
         (0..count).map(|_| sampler.add(value, &mut random).expect("seeded") - value).collect()
+    }
+
+    #[test]
+    fn noise_that_is_mostly_zero_has_a_half_width_of_zero_without_a_sign() {
+        for noise in [AddedNoise::pure(1, 1, 50.0), AddedNoise::pure(8, 8, 300.0), AddedNoise::pure(3, 15, 90.0)] {
+            let width = noise.expect("valid").quantile_95();
+            assert!(width == 0.0 && width.is_sign_positive(), "{width}");
+        }
+        assert!(gaussian(0.1).quantile_95().is_sign_positive());
     }
 
     #[test]

@@ -44,6 +44,7 @@ pub use layout::{Layout, Measure};
 pub use secret_key::SecretKey;
 
 use crate::QueryError;
+use crate::source::SourceError;
 use by_group::ByGroup;
 use datafusion::arrow::record_batch::RecordBatch;
 use datafusion::error::DataFusionError;
@@ -132,8 +133,11 @@ async fn for_each_batch(
     Ok(())
 }
 
-/// What went wrong below, without its words: they can quote a value.
+/// What went wrong below. The words of a source are its own; those of the engine can quote a value, and are left out.
 fn read_error(error: DataFusionError) -> QueryError {
+    if let Some(ours) = SourceError::found_in(&error) {
+        return ours.into();
+    }
     let kind = match error.find_root() {
         DataFusionError::IoError(_) | DataFusionError::ObjectStore(_) => "a file could not be read",
         DataFusionError::ParquetError(_) => "a Parquet file is damaged or of an unknown kind",
