@@ -25,10 +25,11 @@ pub(super) struct Bounded {
     key: SecretKey,
     units: Interner,
     groups: Groups,
-    /// The groups of each unit, with a record of what is counted of it in each.
     kept: KeptGroups,
     record: Record,
-    /// By track, then by the number of the place.
+    /// By place.
+    records: Vec<u64>,
+    /// By track, then by place.
     samples: Vec<Vec<Sample>>,
     scratch: Scratch,
 }
@@ -64,12 +65,13 @@ impl Bounded {
         let record = Record::new(&tracks);
         Self {
             record,
+            records: Vec::new(),
             samples: vec![Vec::new(); tracks.samples.len()],
             tracks,
             key,
             units,
             groups,
-            kept: KeptGroups::new(max_groups, record.width),
+            kept: KeptGroups::new(max_groups),
             scratch: Scratch::default(),
         }
     }
@@ -131,22 +133,22 @@ impl Bounded {
 
     /// Adds rows at their places, in the order in which the places were given: one that was given to another group later is cleared then.
     fn add_all(&mut self, values: &Prepared, placed: &[(u32, u64, Placed)]) {
-        let record = self.record;
-        let words = self.kept.words_mut();
+        let (record, places) = (self.record, self.kept.places());
+        let width = record.width;
+        self.records.resize(places * width, 0);
         // Read first, which decides nothing, so that the memory of all is fetched at once.
-        let touched = placed.iter().fold(0, |all, (_, _, placed)| all ^ words[placed.place()]);
+        let touched = placed.iter().fold(0, |all, (_, _, placed)| all ^ self.records[placed.place() * width]);
         std::hint::black_box(touched);
         for &(row, _, placed) in placed {
             let is_new = matches!(placed, Placed::New(_));
-            record.add(&mut words[placed.place()..][..record.width], is_new, row as usize, values);
+            record.add(&mut self.records[placed.place() * width..][..width], is_new, row as usize, values);
         }
-        let places = self.kept.places();
         for ((samples, (steps, present)), track) in
             self.samples.iter_mut().zip(&values.samples).zip(&self.tracks.samples)
         {
             samples.resize_with(places, Sample::default);
             for &(row, priority, placed) in placed {
-                let sample = &mut samples[self.kept.number(placed.place())];
+                let sample = &mut samples[placed.place()];
                 if let Placed::New(_) = placed {
                     sample.clear();
                 }
@@ -169,7 +171,7 @@ impl Bounded {
                 let samples = &self.samples[sample];
                 self.kept.for_each(|(group, place)| {
                     // There are none before the first row that is kept.
-                    let chosen = samples.get(self.kept.number(place)).into_iter().flat_map(|one| one.chosen(max_rows));
+                    let chosen = samples.get(place).into_iter().flat_map(|one| one.chosen(max_rows));
                     chosen.for_each(|(value, times)| histograms[group as usize].add(value, times));
                 });
                 Totals::Values(histograms.into_iter().map(Histogram::into_values).collect())
@@ -178,7 +180,7 @@ impl Bounded {
                 let mut totals = vec![0_i128; groups];
                 // At most 2^32 units, each at most 2^63 steps times fewer than 2^32 rows: within 2^127.
                 self.kept.for_each(|(group, place)| {
-                    totals[group as usize] += added(output, self.record, &self.kept.words()[place..]);
+                    totals[group as usize] += added(output, self.record, &self.records[place * self.record.width..]);
                 });
                 Totals::Integers(totals)
             }

@@ -8,63 +8,43 @@ use super::lines::{LINE, Lines};
 ///
 /// What is known of a unit is the priorities and then the groups, two in a word and each more by one, so that zero stands for none. For up to five groups that is one line of
 /// the cache. What looks through it does so from end to end, without branches that depend on what is there.
-///
-/// What is counted is elsewhere: next to it units would be powers of two apart, and a cache holds few lines at such distances.
 #[derive(Debug)]
 pub(super) struct FewGroups {
     max_groups: usize,
     /// Words of the priorities and groups of a unit.
     width: usize,
     known: Lines,
-    /// Words of what is counted of one group.
-    counted: usize,
-    words: Vec<u64>,
+    units: usize,
 }
 
 /// The most groups of a unit.
 pub(super) const FEW: usize = 8;
 
 impl FewGroups {
-    pub(super) fn new(max_groups: usize, counted: usize) -> Self {
+    pub(super) fn new(max_groups: usize) -> Self {
         let width = max_groups + max_groups.div_ceil(2);
         // What fits into a line does not reach into the next.
         let width = if width <= LINE { width.next_power_of_two() } else { width };
-        Self { max_groups, width, known: Lines::new(), counted, words: Vec::new() }
+        Self { max_groups, width, known: Lines::new(), units: 0 }
     }
 
     pub(super) fn resize(&mut self, units: usize) {
         self.known.grow(units * self.width);
-        self.words.resize(units * self.max_groups * self.counted, 0);
+        self.units = units;
     }
 
     pub(super) fn places(&self) -> usize {
-        self.words.len() / self.counted
+        self.units * self.max_groups
     }
 
-    /// The groups of a unit, and where they are counted.
+    /// The groups of a unit, and their places.
     pub(super) fn of(&self, unit: usize) -> impl Iterator<Item = (u32, usize)> {
         let known = &self.known.words()[unit * self.width..][..self.width];
         let kept = move |at: usize| {
             let group = group(known, self.max_groups, at).checked_sub(1)?;
-            Some((group, (unit * self.max_groups + at) * self.counted))
+            Some((group, unit * self.max_groups + at))
         };
         (0..self.max_groups).map_while(kept)
-    }
-
-    /// The words in which what is counted is found.
-    #[inline(always)]
-    pub(super) fn words(&self) -> &[u64] {
-        &self.words
-    }
-
-    #[inline(always)]
-    pub(super) fn words_mut(&mut self) -> &mut [u64] {
-        &mut self.words
-    }
-
-    /// The number of a place, from 0 without gaps.
-    pub(super) fn number(&self, place: usize) -> usize {
-        place / self.counted
     }
 
     /// See [`KeptGroups::warm`](super::kept_groups::KeptGroups::warm).
@@ -85,7 +65,7 @@ impl FewGroups {
     ) -> Placed {
         let unit = unit as usize;
         let known = &mut self.known.words_mut()[unit * self.width..][..self.width];
-        let offer = Offer { group, priority, first: unit * self.max_groups, counted: self.counted };
+        let offer = Offer { group, priority, first: unit * self.max_groups };
         match self.max_groups {
             1 => offer.place::<1>(known, threshold, groups),
             2 => offer.place::<2>(known, threshold, groups),
@@ -109,9 +89,8 @@ fn group(record: &[u64], max_groups: usize, at: usize) -> u32 {
 struct Offer {
     group: u32,
     priority: u64,
-    /// The number of the unit's first place.
+    /// The unit's first place.
     first: usize,
-    counted: usize,
 }
 
 impl Offer {
@@ -126,7 +105,7 @@ impl Offer {
             vacant = if there == 0 { at } else { vacant };
         }
         if known < MAX {
-            return Placed::Known((self.first + known) * self.counted);
+            return Placed::Known(self.first + known);
         }
         let mut at = vacant;
         if vacant == MAX {
@@ -142,7 +121,7 @@ impl Offer {
         if vacant >= MAX - 1 {
             *threshold = upper_half(greatest::<MAX>(record));
         }
-        Placed::New((self.first + at) * self.counted)
+        Placed::New(self.first + at)
     }
 }
 

@@ -12,7 +12,7 @@ use crate::QueryError;
 /// a unit's groups is kept from its first row on, in every order of rows.
 ///
 /// # Memory
-/// 4 bytes a unit, 12 to 24 a kept group and what is counted of it, whatever the number of rows or of groups that a unit has; see [`FewGroups`] and [`ManyGroups`].
+/// 4 bytes a unit and 12 to 24 a kept group, whatever the number of rows or of groups that a unit has; see [`FewGroups`] and [`ManyGroups`].
 #[derive(Debug)]
 pub(super) struct KeptGroups {
     /// By unit: the upper half of the priority of the last if there are `max_groups`, else the greatest there is. See [`KeptGroups::may_keep`].
@@ -26,7 +26,7 @@ enum Records {
     Many(ManyGroups),
 }
 
-/// Where a row is to be counted: where the record of what is counted of its unit in its group begins among the [words](KeptGroups::words).
+/// Where a row is to be counted: places are numbers from 0, one for each group that a unit keeps.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Placed {
     /// The group is not kept.
@@ -49,12 +49,11 @@ impl Placed {
 }
 
 impl KeptGroups {
-    /// With so many words for what is counted of a unit in a group.
-    pub(super) fn new(max_groups: u32, counted: usize) -> Self {
+    pub(super) fn new(max_groups: u32) -> Self {
         let max_groups = max_groups as usize;
         let records = match max_groups {
-            ..=FEW => Records::Few(FewGroups::new(max_groups, counted)),
-            _ => Records::Many(ManyGroups::new(max_groups, counted)),
+            ..=FEW => Records::Few(FewGroups::new(max_groups)),
+            _ => Records::Many(ManyGroups::new(max_groups)),
         };
         Self { thresholds: Vec::new(), records }
     }
@@ -75,7 +74,7 @@ impl KeptGroups {
         upper_half(priority) <= self.thresholds[unit as usize]
     }
 
-    /// How many places there are.
+    /// Places are below this.
     pub(super) fn places(&self) -> usize {
         match &self.records {
             Records::Few(few) => few.places(),
@@ -83,32 +82,7 @@ impl KeptGroups {
         }
     }
 
-    /// What is counted at all places.
-    #[inline(always)]
-    pub(super) fn words(&self) -> &[u64] {
-        match &self.records {
-            Records::Few(few) => few.words(),
-            Records::Many(many) => many.words(),
-        }
-    }
-
-    #[inline(always)]
-    pub(super) fn words_mut(&mut self) -> &mut [u64] {
-        match &mut self.records {
-            Records::Few(few) => few.words_mut(),
-            Records::Many(many) => many.words_mut(),
-        }
-    }
-
-    /// The number of a place, from 0 without gaps.
-    pub(super) fn number(&self, place: usize) -> usize {
-        match &self.records {
-            Records::Few(few) => few.number(place),
-            Records::Many(many) => many.number(place),
-        }
-    }
-
-    /// What is kept, in no order: the group, and where what a unit adds to it is counted.
+    /// What is kept, in no order: the group, and the place where what a unit adds to it is counted.
     pub(super) fn for_each(&self, mut each: impl FnMut((u32, usize))) {
         for unit in 0..self.thresholds.len() {
             match &self.records {
@@ -196,7 +170,7 @@ mod tests {
         for (max_groups, range) in
             [(1, u64::MAX), (5, u64::MAX), (5, 3), (8, 2), (9, 40), (32, u64::MAX), (33, 50), (100, 9)]
         {
-            let mut kept = KeptGroups::new(max_groups, 3);
+            let mut kept = KeptGroups::new(max_groups);
             kept.resize(3);
             let priorities: Vec<u64> = (0..3 * 300).map(|_| draw(range)).collect();
             let mut seen = vec![BTreeSet::new(); 3];
@@ -211,16 +185,15 @@ mod tests {
                 seen[unit as usize].insert((priority, groups.item(group as u32), group as u32));
                 match kept.place(unit as u32, group as u32, priority, &groups).expect("room") {
                     Placed::Nowhere => assert!(upper_half(priority) >= kept.thresholds[unit as usize]),
-                    Placed::Known(place) => rows[kept.number(place)] += 1,
-                    Placed::New(place) => rows[kept.number(place)] = 1,
+                    Placed::Known(place) => rows[place] += 1,
+                    Placed::New(place) => rows[place] = 1,
                 }
                 let expected: BTreeSet<u32> =
                     seen[unit as usize].iter().take(max_groups as usize).map(|&(_, _, g)| g).collect();
                 let found: BTreeSet<u32> = of(&kept, unit as usize).iter().map(|kept| kept.0).collect();
                 assert_eq!(found, expected, "max_groups {max_groups}, priorities below {range}");
             }
-            let places: BTreeSet<usize> =
-                (0..3).flat_map(|unit| of(&kept, unit)).map(|(_, place)| kept.number(place)).collect();
+            let places: BTreeSet<usize> = (0..3).flat_map(|unit| of(&kept, unit)).map(|(_, place)| place).collect();
             assert_eq!(places, (0..kept.places()).collect());
         }
     }

@@ -17,10 +17,8 @@ pub(super) struct ManyGroups {
     entries: Vec<Entry>,
     /// The places of the groups of units that have many, where a search through the heap would take long.
     index: HashMap<(u32, u32), u32>,
-    /// Words of what is counted of one group.
-    counted: usize,
-    /// What is counted, by place.
-    words: Vec<u64>,
+    /// How many places were given out.
+    places: usize,
 }
 
 /// Where a unit's entries are.
@@ -36,7 +34,6 @@ struct Heap {
 struct Entry {
     priority: u64,
     group: u32,
-    /// The number of its place.
     place: u32,
 }
 
@@ -49,9 +46,8 @@ const FIRST_ROOM: usize = 8;
 const EMPTY: Entry = Entry { priority: 0, group: 0, place: 0 };
 
 impl ManyGroups {
-    pub(super) fn new(max_groups: usize, counted: usize) -> Self {
-        let (heaps, entries, index) = (Vec::new(), Vec::new(), HashMap::new());
-        Self { max_groups, heaps, entries, index, counted, words: Vec::new() }
+    pub(super) fn new(max_groups: usize) -> Self {
+        Self { max_groups, heaps: Vec::new(), entries: Vec::new(), index: HashMap::new(), places: 0 }
     }
 
     pub(super) fn resize(&mut self, units: usize) {
@@ -59,32 +55,12 @@ impl ManyGroups {
     }
 
     pub(super) fn places(&self) -> usize {
-        self.words.len() / self.counted
+        self.places
     }
 
-    /// The groups of a unit, and where they are counted.
+    /// The groups of a unit, and their places.
     pub(super) fn of(&self, unit: usize) -> impl Iterator<Item = (u32, usize)> {
-        self.entries(unit).iter().map(|entry| (entry.group, self.place_of(entry.place)))
-    }
-
-    /// The words in which what is counted is found.
-    #[inline(always)]
-    pub(super) fn words(&self) -> &[u64] {
-        &self.words
-    }
-
-    #[inline(always)]
-    pub(super) fn words_mut(&mut self) -> &mut [u64] {
-        &mut self.words
-    }
-
-    /// The number of a place, from 0 without gaps.
-    pub(super) fn number(&self, place: usize) -> usize {
-        place / self.counted
-    }
-
-    fn place_of(&self, number: u32) -> usize {
-        number as usize * self.counted
+        self.entries(unit).iter().map(|entry| (entry.group, entry.place as usize))
     }
 
     fn entries(&self, unit: usize) -> &[Entry] {
@@ -118,7 +94,7 @@ impl ManyGroups {
             self.index.get(&(unit, group)).copied()
         };
         match known {
-            Some(number) => Ok(Placed::Known(self.place_of(number))),
+            Some(place) => Ok(Placed::Known(place as usize)),
             None if kept.len() < self.max_groups => self.push(unit, group, priority, threshold, groups),
             None => Ok(self.replace(unit, group, priority, threshold, groups)),
         }
@@ -132,13 +108,13 @@ impl ManyGroups {
         threshold: &mut u32,
         groups: &Interner,
     ) -> Result<Placed, QueryError> {
-        let place = u32::try_from(self.places()).map_err(|_| QueryError::Capacity {
+        let place = u32::try_from(self.places).map_err(|_| QueryError::Capacity {
             of: "groups of all units together",
             limit: "at most 4294967296 can be kept; a smaller max_groups keeps fewer",
         })?;
         let len = self.heaps[unit as usize].len as usize;
         let start = self.make_room(unit as usize);
-        self.words.resize(self.words.len() + self.counted, 0);
+        self.places += 1;
         self.entries[start + len] = Entry { priority, group, place };
         let entries = &mut self.entries[start..=start + len];
         if len == SEARCHED {
@@ -150,7 +126,7 @@ impl ManyGroups {
         if len + 1 == self.max_groups {
             *threshold = upper_half(entries[0].priority);
         }
-        Ok(Placed::New(self.place_of(place)))
+        Ok(Placed::New(place as usize))
     }
 
     /// One more entry for a unit, which may move: less is left behind than it takes then, as room doubles. Says where it starts.
@@ -182,7 +158,7 @@ impl ManyGroups {
             self.index.remove(&(unit, last.group));
             self.index.insert((unit, group), last.place);
         }
-        Placed::New(self.place_of(last.place))
+        Placed::New(last.place as usize)
     }
 }
 
@@ -230,7 +206,7 @@ mod tests {
     fn a_unit_with_a_million_groups_takes_the_memory_of_a_few() {
         let key = SecretKey::draw(&mut SeededRandom::new(1)).expect("a seeded generator does not fail");
         let groups = Interner::of_words(key, Division::WHOLE);
-        let mut kept = ManyGroups::new(40, 3);
+        let mut kept = ManyGroups::new(40);
         kept.resize(1);
         let mut threshold = u32::MAX;
         for group in 0..1_000_000 {
