@@ -11,7 +11,7 @@ use super::pairs::Term;
 use super::plan::{Guess, Plan, Planner};
 use super::singly::Singly;
 use super::sketch::Reach;
-use super::spread::{Spread, spread};
+use super::spread::{Split, Spread, spread};
 use crate::AccountingError;
 use realfft::RealFftPlanner;
 use reticent_numerics::Bounds;
@@ -31,13 +31,14 @@ const HOPELESS: f64 = 1e-8;
 #[derive(Debug)]
 pub(super) struct Composition<'a> {
     terms: &'a [Term],
+    singly: Singly<'a>,
     question: Question,
     precision: f64,
 }
 
 impl<'a> Composition<'a> {
     pub(super) fn new(terms: &'a [Term], question: Question, precision: f64) -> Self {
-        Composition { terms, question, precision }
+        Composition { terms, singly: Singly::new(terms), question, precision }
     }
 
     /// A bracket, as narrow as asked for if the effort allows. Where the exact figure is at most `enough`, the bracket may be any that ends there.
@@ -45,12 +46,15 @@ impl<'a> Composition<'a> {
     /// # Errors
     /// If two bounds contradict each other, which would be a defect.
     pub(super) fn answer(&self, enough: f64, transforms: &mut RealFftPlanner<f64>) -> Result<Bounds, AccountingError> {
-        let singly = Singly::new(self.terms);
+        let singly = &self.singly;
         if let Some(answer) = singly.settled(self.question) {
             return Ok(answer);
         }
+        if singly.no_loss_exceeds(enough, self.question) {
+            return Ok(Bounds::new(0.0, enough));
+        }
         let mut effort = Effort::for_precision(self.precision).for_kinds(self.terms.len());
-        let (mut planner, mut guess) = self.planned(&singly, Reach::Large);
+        let (mut planner, mut guess) = self.planned(Reach::Large);
         if enough > 0.0 && self.is_at_most(enough, planner.plan(guess, &effort), &mut effort, transforms) {
             return Ok(Bounds::new(0.0, enough));
         }
@@ -58,7 +62,7 @@ impl<'a> Composition<'a> {
         let mut best: Option<Bounds> = None;
         self.replan(&mut planner, &mut guess, &mut best, &mut effort, transforms)?;
         if best.is_none_or(|best| self.apart(best) > 1.0) {
-            let (mut planner, mut further) = self.planned(&singly, Reach::All);
+            let (mut planner, mut further) = self.planned(Reach::All);
             if further != first {
                 self.replan(&mut planner, &mut further, &mut best, &mut effort, transforms)?;
             }
@@ -84,8 +88,8 @@ impl<'a> Composition<'a> {
         Ok(best)
     }
 
-    fn planned(&self, singly: &Singly<'_>, reach: Reach) -> (Planner<'a>, Guess) {
-        Planner::new(self.terms, singly, self.question, self.precision, reach)
+    fn planned(&self, reach: Reach) -> (Planner<'a>, Guess) {
+        Planner::new(self.terms, &self.singly, self.question, self.precision, reach)
     }
 
     /// Plans anew around better guesses until the bracket is narrow or nothing is gained.
@@ -97,14 +101,16 @@ impl<'a> Composition<'a> {
         effort: &mut Effort,
         transforms: &mut RealFftPlanner<f64>,
     ) -> Result<(), AccountingError> {
+        let mut finest = f64::INFINITY;
         for _ in 0..PLANS {
-            let plan = planner.plan(*guess, effort);
+            let mut plan = planner.plan(*guess, effort);
+            plan.step = (COARSER * plan.step).min(finest).max(plan.points(1.0) / effort.most_points());
             // No plan is better for so small a share of the tilted losses.
             if best.is_some() && plan.cuts.share < HOPELESS {
                 break;
             }
             let before = *best;
-            self.refine(plan, best, effort, transforms)?;
+            finest = self.refine(plan, best, effort, transforms)?;
             let Some(found) = best.filter(|&found| self.apart(found) > 1.0 && before != Some(found)) else { break };
             let better = self.guess(found, *guess);
             let moved = (better.epsilon - guess.epsilon).abs() > 0.02 * guess.epsilon
@@ -135,7 +141,13 @@ impl<'a> Composition<'a> {
         // The slope of the logarithm of delta, roughly; nothing of the tails is to be looked at coarsely.
         let slope = (releases / delta).ln().max(1.0) / epsilon;
         let step = (self.precision * epsilon / (0.15 * (slope + 1.0) * releases)).sqrt();
-        let cuts = Cuts { right: 1e-3 * self.precision * delta / releases, left: 1e-14, tilt: 1.5 * slope, share: 1.0 };
+        let cuts = Cuts {
+            right: 1e-3 * self.precision * delta / releases,
+            top: f64::INFINITY,
+            left: 1e-14,
+            tilt: 1.5 * slope,
+            share: 1.0,
+        };
         let OnGrid { upper, lower, .. } = self.on_grid(step, cuts, effort, false)?;
         let split = split_at(&upper, step, (2.0 * SHARE * self.precision * delta).sqrt());
         if split > 0.9 * epsilon {
@@ -175,22 +187,24 @@ impl<'a> Composition<'a> {
         }
     }
 
-    /// Composes with finer and finer steps.
+    /// Composes with finer and finer steps, and says which step would have been next.
     fn refine(
         &self,
         mut plan: Plan,
         best: &mut Option<Bounds>,
         effort: &mut Effort,
         transforms: &mut RealFftPlanner<f64>,
-    ) -> Result<(), AccountingError> {
+    ) -> Result<f64, AccountingError> {
         let mut before = f64::INFINITY;
-        plan.step *= COARSER;
         for attempt in 0..ATTEMPTS {
             let Some(Found { lower, split, upper }) = self.attempt(plan, effort, transforms) else { break };
             let answer = bracket(lower.max(split), upper)?;
             let known = best.map_or(Ok(answer), |best| both(best, answer))?;
             *best = Some(known);
             let apart = self.apart(known);
+            if apart > 1.0 && matches!(self.question, Question::Epsilon { .. }) && upper > plan.furthest {
+                return Ok(plan.step);
+            }
             // The width goes with the square of the step. Where it does not, a finer step is of no use, unless outcomes are split: then it does.
             // Half at least, so that the frame grows to the next power of two.
             // After the first look no finer than planned, because what outcomes between grid points lose need not go with the square.
@@ -200,12 +214,12 @@ impl<'a> Composition<'a> {
             let finer = plan.step * (0.8 / expected.sqrt()).clamp(finest, 0.49);
             let is_stuck = is_linear && split == 0.0;
             if apart <= 1.0 || is_stuck || plan.points(finer) > effort.most_points() {
-                break;
+                return Ok(finer);
             }
             before = apart;
             plan.step = finer;
         }
-        Ok(())
+        Ok(plan.step)
     }
 
     /// How many times wider than asked for a bracket is.
@@ -241,7 +255,8 @@ impl<'a> Composition<'a> {
         // A transform a term and one back; of many kinds most are transformed at a few frequencies only.
         let transform_of = |frame: &Frame| (self.terms.len().min(MOST_TRANSFORMS) as f64 + 1.0) * frame.size as f64;
         // Where a grid that holds single outcomes is too fine, they are split.
-        let frames = [plan.frame(&atoms, effort), plan.frame(&[], effort)];
+        let leading = atoms.iter().copied().max_by(|a, b| a.1.total_cmp(&b.1));
+        let frames = [plan.frame(&atoms, effort), plan.frame(leading.as_slice(), effort), plan.frame(&[], effort)];
         let frame = frames.into_iter().flatten().find(|frame| effort.spend(2.0 * transform_of(frame)))?;
         let transform = transform_of(&frame);
         let OnGrid { upper, lower, split } = self.on_grid(frame.step, plan.cuts, effort, !atoms.is_empty())?;
@@ -250,7 +265,7 @@ impl<'a> Composition<'a> {
         let lower = Curve::new(&lower, frame, Side::Lower, transforms).ok()?;
         let (lower, upper) = self.of_curves(&lower, &upper)?;
         let is_narrow = lower <= upper && self.apart(Bounds::new(lower, upper)) <= 1.0;
-        if is_narrow || split.is_empty() || !effort.spend(transform) {
+        if is_narrow || split.is_empty() || !effort.spend(2.0 * transform) {
             return Some(Found { lower, split: 0.0, upper });
         }
         let split = Spread::new(&split, frame, transforms).and_then(|spread| match self.question {
@@ -268,6 +283,8 @@ impl<'a> Composition<'a> {
                     Crossing::At(epsilon) | Crossing::Before(epsilon) => epsilon.max(0.0),
                     Crossing::Beyond(_) => return None,
                 };
+                let upper =
+                    if self.singly.infinite.upper() < at_delta { upper.min(self.singly.greatest) } else { upper };
                 let lower = match lower.epsilon(at_delta) {
                     Crossing::At(epsilon) | Crossing::Beyond(epsilon) => epsilon.max(0.0),
                     Crossing::Before(_) => 0.0,
@@ -316,7 +333,7 @@ struct OnGrid {
     /// From below.
     lower: Vec<(Masses, u64)>,
     /// With outcomes between grid points split, which is a bound from below together with what that adds.
-    split: Vec<(Masses, u64)>,
+    split: Vec<(Split, u64)>,
 }
 
 /// What two brackets of the same number have in common.

@@ -253,7 +253,7 @@ mod tests {
 
     fn of(masses: &[u64], first: i64) -> Masses {
         let masses = masses.iter().map(|&mass| mass as f64 / f64::from(1 << 20)).collect();
-        Masses { first, offset: 0.0, masses, infinite: 0.0 }
+        Masses { first, offset: 0.0, masses, infinite: 0.0, saturated: 0.0 }
     }
 
     /// Two random distributions around the circle, against integers; the second by a transform if it is long, and by Horner's rule if it is short.
@@ -291,7 +291,7 @@ mod tests {
             let mut spectrum = Spectrum::new(size, &mut planner);
             let mut masses = vec![0.0; length];
             masses[..2].fill(0.5);
-            assert!(spectrum.add(&Masses { first: 0, offset: 0.0, masses, infinite: 0.0 }, times));
+            assert!(spectrum.add(&Masses { first: 0, offset: 0.0, masses, infinite: 0.0, saturated: 0.0 }, times));
             let followed = spectrum.frequencies.len();
             assert!(if times < 1000 { followed > 4000 } else { followed < 2000 }, "{times}: {followed}");
             let (found, bound) = spectrum.masses().expect("bounded");
@@ -320,7 +320,7 @@ mod tests {
         let mut planner = RealFftPlanner::new();
         for (times, is_bounded) in [(1 << 40, true), (1 << 52, false)] {
             let mut spectrum = Spectrum::new(64, &mut planner);
-            let coin = Masses { first: 0, offset: 0.0, masses: vec![0.5, 0.5], infinite: 0.0 };
+            let coin = Masses { first: 0, offset: 0.0, masses: vec![0.5, 0.5], infinite: 0.0, saturated: 0.0 };
             assert!(spectrum.add(&coin, times));
             assert_eq!(spectrum.masses().is_some(), is_bounded, "{times}");
         }

@@ -12,6 +12,12 @@ use reticent_numerics::rounding::div_down;
 /// How the losses are looked at anew before the tilt is settled.
 const LOOKS: [Look; 3] = [Look::Passing, Look::Passing, Look::Close];
 
+/// How much more the answer may be than its guess before too much is saturated.
+const MARGIN: f64 = 0.02;
+
+/// How often a guess is made anew with losses saturated above it.
+const ROUNDS: usize = 8;
+
 /// A guess at both numbers, of which one was given.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Guess {
@@ -25,6 +31,10 @@ pub(super) struct Plan {
     pub(super) step: f64,
     tilt: f64,
     ends: [(f64, f64); 2],
+    /// The rate at which small sums fall.
+    falling: f64,
+    /// Up to which answer nothing is lost by saturated losses.
+    pub(super) furthest: f64,
     pub(super) cuts: Cuts,
 }
 
@@ -58,37 +68,65 @@ impl<'a> Planner<'a> {
         let pairs = || terms.iter().map(|term| (&*term.dominating, term.times));
         let tilt_of = |sketches: &Sketches| match question {
             Question::Delta { at_epsilon } => sketches.tilt_for_loss(at_epsilon),
-            Question::Epsilon { at_delta } => sketches.tilt_for_tail((at_delta - singly.infinite.upper()).ln()),
+            Question::Epsilon { at_delta } => sketches
+                .tilt_for_tail((at_delta - singly.infinite.upper() - sketches.infinite()).max(1e-9 * at_delta).ln()),
         };
         // A coarse picture exaggerates the tails; looking again where the tilt leads finds a better one.
-        let mut sketches = Sketches::new(pairs(), negligible, 0.0, Look::Passing).reaching(reach);
+        let mut sketches = Sketches::new(pairs(), negligible, 0.0, f64::INFINITY, Look::Passing).reaching(reach);
         for look in LOOKS {
-            sketches = Sketches::new(pairs(), negligible, tilt_of(&sketches), look).reaching(reach);
+            sketches = Sketches::new(pairs(), negligible, tilt_of(&sketches), f64::INFINITY, look).reaching(reach);
         }
         let tilt = tilt_of(&sketches);
         let planner = Planner { terms, question, precision, sketches, reach, negligible };
-        let at = planner.sketches.cumulants(tilt);
+        let mut guess = planner.guessed(&planner.sketches, tilt, singly);
+        // Large losses mislead the tilt; without what they are above the guess, it comes down.
+        for _ in 0..ROUNDS {
+            let narrowed = planner.sketches.saturated_at(planner.top(guess.epsilon).0);
+            if narrowed.infinite() == 0.0 {
+                break;
+            }
+            let better = planner.guessed(&narrowed, tilt_of(&narrowed), singly);
+            let is_settled = better.epsilon.is_nan() || better.epsilon >= 0.99 * guess.epsilon;
+            if !better.epsilon.is_nan() {
+                guess = better;
+            }
+            if is_settled {
+                break;
+            }
+        }
+        (planner, guess)
+    }
+
+    /// The answer by the saddle-point estimate of `delta` at `x`, `exp(K - tilt x) / (tilt (tilt + 1) sqrt(2 pi K''))`.
+    fn guessed(&self, sketches: &Sketches, tilt: f64, singly: &Singly<'_>) -> Guess {
+        let at = sketches.cumulants(tilt);
         let deviation = at.variance.sqrt();
-        // The saddle-point estimate of delta at x is exp(K - tilt x) / (tilt (tilt + 1) sqrt(2 pi K'')).
         let prefactor = (tilt.max(1.0 / deviation) * (tilt + 1.0) * 2.5 * deviation).max(1.0);
-        let guess = match question {
+        match self.question {
             Question::Delta { at_epsilon } => {
-                let delta = (at.value - tilt * at_epsilon).min(0.0).exp() / prefactor;
+                let delta = (at.value - tilt * at_epsilon).min(0.0).exp() / prefactor + sketches.infinite();
                 Guess { epsilon: at_epsilon, delta }
             }
             Question::Epsilon { at_delta } => {
                 let epsilon = at.mean - prefactor.ln() / tilt.max(1.0 / deviation);
                 Guess { epsilon: from_one_loss(singly, at_delta, epsilon), delta: at_delta }
             }
-        };
-        (planner, guess)
+        }
+    }
+
+    /// From which loss on releases are saturated for an answer near `epsilon`, and the rate at which small sums fall.
+    fn top(&self, epsilon: f64) -> (f64, f64) {
+        let (distance, falling) = self.sketches.falling((1e-3 * self.precision).ln());
+        let top = (1.0 + MARGIN) * epsilon + distance;
+        (if top > 0.1 * epsilon { top } else { 0.1 * epsilon }, falling)
     }
 
     /// A plan for an answer near the guess.
     pub(super) fn plan(&mut self, guess: Guess, effort: &Effort) -> Plan {
-        let mut tilt = self.sketches.tilt_for_loss(guess.epsilon);
+        let (top, falling) = self.top(guess.epsilon);
+        let mut tilt = self.sketches.saturated_at(top).tilt_for_loss(guess.epsilon);
         let pairs = self.terms.iter().map(|term| (&*term.dominating, term.times));
-        self.sketches = Sketches::new(pairs, self.negligible, tilt, Look::Close).reaching(self.reach);
+        self.sketches = Sketches::new(pairs, self.negligible, tilt, top, Look::Close).reaching(self.reach);
         tilt = self.sketches.tilt_for_loss(guess.epsilon);
         let at = self.sketches.cumulants(tilt);
         let deviation = at.variance.sqrt().max(1e-300);
@@ -102,13 +140,15 @@ impl<'a> Planner<'a> {
         };
         let step = (tolerance / (0.15 * (tilt + 1.0) * releases)).sqrt().min(0.1 * deviation).min(0.5 / tilt);
         // The share of the tilted losses that make up delta: e^(tilt epsilon - K) delta. What is outside the window must be little beside it.
-        let log_share = (guess.delta.max(1e-290).ln() + tilt * guess.epsilon - at.value).clamp(-60.0, 0.0);
+        let finite = (guess.delta - self.sketches.infinite()).max(1e-2 * guess.delta).max(1e-290);
+        let log_share = (finite.ln() + tilt * guess.epsilon - at.value).clamp(-60.0, 0.0);
         let ends = self.sketches.window(tilt, (1e-3 * self.precision).ln() + log_share);
         let right = 1e-3 * self.precision * guess.delta.max(1e-290) / releases;
-        let cuts = Cuts { right, left: 1e-14, tilt, share: log_share.exp() };
+        let cuts = Cuts { right, top, left: 1e-14, tilt, share: log_share.exp() };
         // As few points as the window allows, unless the losses of a single release are coarser.
         let step = step.max((ends[1].0 - ends[0].0) / effort.most_points());
-        Plan { tilt, step, ends, cuts }
+        let furthest = if self.sketches.infinite() > 0.0 { (1.0 + MARGIN) * guess.epsilon } else { f64::INFINITY };
+        Plan { tilt, step, ends, falling, furthest, cuts }
     }
 }
 
@@ -156,6 +196,7 @@ impl Plan {
             tilt: self.tilt,
             below,
             above,
+            falling: self.falling,
         })
     }
 }
