@@ -7,7 +7,7 @@ use super::saturation::Excess;
 use crate::AccountingError;
 use realfft::RealFftPlanner;
 use reticent_numerics::rounding::sub_down;
-use reticent_numerics::{Bounds, Enclosure};
+use reticent_numerics::{Bounds, Enclosure, sum_bounds};
 
 /// Which side a bound is on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -341,8 +341,7 @@ pub(super) fn infinite(terms: &[(Masses, u64)], side: Side) -> f64 {
     }
     let (mut excess, mut finite) = (Bounds::ZERO, Bounds::ZERO);
     for (masses, times) in terms {
-        let sum: f64 = masses.masses.iter().sum();
-        let sum = Bounds::exact(sum * (1.0 - f64::EPSILON * (masses.masses.len() as f64 + 2.0)));
+        let sum = Bounds::exact(sum_bounds(masses.masses.iter().map(|&mass| Bounds::exact(mass))).lower());
         let times = Bounds::exact(*times as f64);
         excess = excess + times * (Bounds::exact(masses.infinite) / sum).ln_1p();
         finite = finite + times * sum.ln();

@@ -14,7 +14,7 @@ impl Effort {
         if precision < 1e-5 {
             Effort { left: 4e8, most_points: 8_388_608.0 }
         } else {
-            Effort { left: 6e7, most_points: 2_097_152.0 }
+            Effort { left: 1.5e8, most_points: 2_097_152.0 }
         }
     }
 

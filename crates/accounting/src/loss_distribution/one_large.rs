@@ -250,7 +250,7 @@ impl<'a> OneLarge<'a> {
         let empty = if self.side == Side::Upper { 1.0 } else { 0.0 };
         let mut profile = Profile { first: low, values: vec![empty; (high - low + 1) as usize] };
         for tilt in tilts {
-            let [(left, below), (right, above)] = sketches.window(tilt, OUTSIDE);
+            let [(left, below), (right, above)] = sketches.window(tilt, OUTSIDE, 0.0);
             let (left, right) = ((left / self.step).floor() - 8.0, (right / self.step).ceil() + 8.0);
             if [left, right].iter().any(|end| end.is_nan() || end.abs() >= 1e12) {
                 continue;

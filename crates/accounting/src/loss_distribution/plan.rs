@@ -9,6 +9,9 @@ use super::singly::Singly;
 use super::sketch::{Look, Reach, Sketches};
 use reticent_numerics::rounding::div_down;
 
+/// By how much the first look is coarser than what the plan asks for, which often is more than enough.
+pub(super) const COARSER: f64 = 3.0;
+
 /// How the losses are looked at anew before the tilt is settled.
 const LOOKS: [Look; 3] = [Look::Passing, Look::Passing, Look::Close];
 
@@ -81,7 +84,7 @@ impl<'a> Planner<'a> {
         let mut guess = planner.guessed(&planner.sketches, tilt, singly);
         // Large losses mislead the tilt; without what they are above the guess, it comes down.
         for _ in 0..ROUNDS {
-            let narrowed = planner.sketches.saturated_at(planner.top(guess.epsilon).0);
+            let narrowed = planner.sketches.saturated_at(planner.top(guess).0);
             if narrowed.infinite() == 0.0 {
                 break;
             }
@@ -114,20 +117,43 @@ impl<'a> Planner<'a> {
         }
     }
 
-    /// From which loss on releases are saturated for an answer near `epsilon`, and the rate at which small sums fall.
-    fn top(&self, epsilon: f64) -> (f64, f64) {
-        let (distance, falling) = self.sketches.falling((1e-3 * self.precision).ln());
-        let top = (1.0 + MARGIN) * epsilon + distance;
-        (if top > 0.1 * epsilon { top } else { 0.1 * epsilon }, falling)
+    /// From which loss on releases are saturated for an answer near the guess, and the rate at which small sums fall.
+    ///
+    /// What saturating adds, `V(c)` times the probability that other losses fall below `epsilon - c`, must be little beside `delta`, where `V` is what it makes infinite; as `V` falls with `c`, the two are found in turns.
+    fn top(&self, guess: Guess) -> (f64, f64) {
+        const TURNS: usize = 4;
+        let negligible = 1e-3 * self.precision;
+        let at = |distance: f64| ((1.0 + MARGIN) * guess.epsilon + distance).max(0.1 * guess.epsilon);
+        let (distance, mut falling) = self.sketches.falling(negligible.ln());
+        let mut top = at(distance);
+        for _ in 0..TURNS {
+            let infinite = self.sketches.saturated_at(top).infinite();
+            if infinite == 0.0 {
+                break;
+            }
+            let (distance, rate) = self.sketches.falling((negligible * guess.delta / infinite).ln().min(-2.0));
+            let before = std::mem::replace(&mut top, at(distance));
+            falling = rate;
+            if (before - top).abs() <= 0.01 * top {
+                break;
+            }
+            // The turns come from both sides.
+            top = 0.5 * (before + top);
+        }
+        (top, falling)
     }
 
     /// A plan for an answer near the guess.
     pub(super) fn plan(&mut self, guess: Guess, effort: &Effort) -> Plan {
-        let (top, falling) = self.top(guess.epsilon);
+        let (top, falling) = self.top(guess);
         let mut tilt = self.sketches.saturated_at(top).tilt_for_loss(guess.epsilon);
         let pairs = self.terms.iter().map(|term| (&*term.dominating, term.times));
         self.sketches = Sketches::new(pairs, self.negligible, tilt, top, Look::Close).reaching(self.reach);
         tilt = self.sketches.tilt_for_loss(guess.epsilon);
+        if self.sketches.infinite() > 0.0 {
+            // Sums of several losses at the top hardly matter, but take room: a little less of the tilt makes them rarer and costs little elsewhere.
+            tilt -= (2.0 / top).min(0.3 * tilt);
+        }
         let at = self.sketches.cumulants(tilt);
         let deviation = at.variance.sqrt().max(1e-300);
         let scale = guess.epsilon.max(1e-2 * deviation).max(1e-300);
@@ -142,7 +168,8 @@ impl<'a> Planner<'a> {
         // The share of the tilted losses that make up delta: e^(tilt epsilon - K) delta. What is outside the window must be little beside it.
         let finite = (guess.delta - self.sketches.infinite()).max(1e-2 * guess.delta).max(1e-290);
         let log_share = (finite.ln() + tilt * guess.epsilon - at.value).clamp(-60.0, 0.0);
-        let ends = self.sketches.window(tilt, (1e-3 * self.precision).ln() + log_share);
+        let added = releases * (COARSER * step).powi(2) / 4.0;
+        let ends = self.sketches.window(tilt, (1e-3 * self.precision).ln() + log_share, added);
         let right = 1e-3 * self.precision * guess.delta.max(1e-290) / releases;
         let cuts = Cuts { right, top, left: 1e-14, tilt, share: log_share.exp() };
         // As few points as the window allows, unless the losses of a single release are coarser.

@@ -185,27 +185,27 @@ impl Sketches {
         self.tilt_where(|_, at| at.mean < loss)
     }
 
-    /// Between which losses all but a given tail of the tilted losses' sum lies on either side, each with the tilt whose mean it is.
-    pub(super) fn window(&self, tilt: f64, log_tail: f64) -> [(f64, f64); 2] {
+    /// Between which losses all but a given tail of the tilted losses' sum lies on either side, each with the tilt whose mean it is. A grid adds a variance to the sum.
+    pub(super) fn window(&self, tilt: f64, log_tail: f64, added: f64) -> [(f64, f64); 2] {
         let at = self.cumulants(tilt);
         [-1.0, 1.0].map(|sign| {
             let is_inside = |s: f64| {
                 let there = self.cumulants(tilt + sign * s);
-                there.value - at.value - sign * s * there.mean > log_tail
+                there.value - at.value - sign * s * there.mean - 0.5 * added * s * s > log_tail
             };
-            let further = tilt + sign * self.bisect(at.variance, is_inside);
-            (self.cumulants(further).mean, further)
+            let further = tilt + sign * self.bisect(at.variance, Reach::All, is_inside);
+            (self.cumulants(further).mean + added * (further - tilt), further)
         })
     }
 
     fn tilt_where(&self, is_below: impl Fn(f64, Cumulants) -> bool) -> f64 {
-        self.bisect(self.cumulants(0.0).variance, |s| is_below(s, self.cumulants(s)))
+        self.bisect(self.cumulants(0.0).variance, self.reach, |s| is_below(s, self.cumulants(s)))
     }
 
     /// The end of a statement that holds for small `s`, to a hundredth; where it does not end before `MOST_TILT`, that. It is expected near one over the root of a variance.
     ///
     /// The tilt doubles at most some 500 times before it is there and is then halved, on a scale of logarithms, at most seven times.
-    fn bisect(&self, near: f64, holds: impl Fn(f64) -> bool) -> f64 {
+    fn bisect(&self, near: f64, reach: Reach, holds: impl Fn(f64) -> bool) -> f64 {
         /// The square of it is finite.
         const MOST_TILT: f64 = 1e150;
         let variance = self.cumulants(0.0).variance;
@@ -217,7 +217,8 @@ impl Sketches {
         while holds(high) {
             // Next to the greatest loss no tilt goes further.
             let left = self.cumulants(high).variance;
-            let is_reached = left <= 1e-3 * variance && (self.reach == Reach::Large || high * high * left <= 1e-2);
+            // Losses that have not begun to rise have a small product too, but not that small.
+            let is_reached = left <= 1e-3 * variance && (reach == Reach::Large || high * high * left <= 1e-12);
             if is_reached || high > MOST_TILT {
                 return high;
             }
