@@ -25,8 +25,8 @@ const MOST_TRANSFORMS: usize = 50;
 /// How many times more points a grid may take to hold single outcomes, and how many points are so few that it may take more.
 const MOST_TIMES_FINER: usize = 4;
 const FEW_POINTS: usize = 65_536;
-/// For how many of all releases on average outcomes may lie in the middle between grid points without being split.
-const FEW_SPLIT: f64 = 1e-3;
+/// For how many of all releases outcomes may lie between grid points without being split, as a multiple of the precision.
+const FEW_SPLIT: f64 = 10.0;
 /// The share of the tilted losses below which a transform's error hides it.
 const HOPELESS: f64 = 1e-8;
 
@@ -301,7 +301,7 @@ impl<'a> Composition<'a> {
         frames.sort_by(|a, b| price(a).total_cmp(&price(b)));
         let frame = frames.into_iter().find(|frame| effort.spend(2.0 * transform_of(frame)))?;
         let transform = transform_of(&frame);
-        let is_split = self.split(&atoms, frame.step) > FEW_SPLIT * self.releases();
+        let is_split = self.split(&atoms, frame.step) > FEW_SPLIT * self.precision * self.releases();
         let OnGrid { upper, lower, split } = self.on_grid(frame.step, plan.cuts, effort, is_split)?;
         let frame = frame.widened_to([&upper, &lower]);
         let upper = Curve::new(&upper, frame, Side::Upper, transforms).ok()?;

@@ -12,6 +12,9 @@ use reticent_numerics::rounding::div_down;
 /// By how much the first look is coarser than what the plan asks for, which often is more than enough.
 pub(super) const COARSER: f64 = 3.0;
 
+/// The most points of a frame, filled or not: 128 MB a copy.
+const MOST_SIZE: f64 = 16_777_216.0;
+
 /// How the losses are looked at anew before the tilt is settled.
 const LOOKS: [Look; 3] = [Look::Passing, Look::Passing, Look::Close];
 
@@ -216,7 +219,7 @@ impl Plan {
         let step = if length / aligned <= 2.0 * effort.most_points() { aligned } else { coarsest };
         let size = size_of(step);
         let first = (left / step).floor() as i64 - 8;
-        (size as f64 <= 4.0 * effort.most_points()).then_some(Frame {
+        (size as f64 <= (4.0 * effort.most_points()).min(MOST_SIZE)).then_some(Frame {
             step,
             first,
             size,
