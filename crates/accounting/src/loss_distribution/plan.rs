@@ -120,6 +120,24 @@ impl<'a> Planner<'a> {
         }
     }
 
+    /// A guess at which what is saturated leaves something of `delta`, with its top: where it does not, the answer is further up.
+    fn within_delta(&self, guess: Guess) -> (Guess, (f64, f64)) {
+        const TRIES: usize = 40;
+        let mut guess = guess;
+        let mut top = self.top(guess);
+        // A picture that was saturated before knows no more than that.
+        if self.sketches.infinite() == 0.0 && matches!(self.question, Question::Epsilon { .. }) {
+            for _ in 0..TRIES {
+                if self.sketches.saturated_at(top.0).infinite() <= 0.95 * guess.delta {
+                    break;
+                }
+                guess.epsilon *= 1.0 + MARGIN;
+                top = self.top(guess);
+            }
+        }
+        (guess, top)
+    }
+
     /// From which loss on releases are saturated for an answer near the guess, and the rate at which small sums fall.
     ///
     /// What saturating adds, `V(c)` times the probability that other losses fall below `epsilon - c`, must be little beside `delta`, where `V` is what it makes infinite; as `V` falls with `c`, the two are found in turns.
@@ -148,7 +166,7 @@ impl<'a> Planner<'a> {
 
     /// A plan for an answer near the guess.
     pub(super) fn plan(&mut self, guess: Guess, effort: &Effort) -> Plan {
-        let (top, falling) = self.top(guess);
+        let (guess, (top, falling)) = self.within_delta(guess);
         let mut tilt = self.sketches.saturated_at(top).tilt_for_loss(guess.epsilon);
         let pairs = self.terms.iter().map(|term| (&*term.dominating, term.times));
         self.sketches = Sketches::new(pairs, self.negligible, tilt, top, Look::Close).reaching(self.reach);
