@@ -477,6 +477,73 @@ fn rare_losses() {
     assert!(bracket.relative_width() <= 1e-4, "{bracket:?}");
 }
 
+/// Rare losses of several kinds, up to a hundred times `epsilon`, beside many small ones. The first had a bracket a factor of two wide, the last one of 30.
+#[test]
+fn rare_losses_of_several_kinds() {
+    let discrete = |scale: f64| Event::DiscreteLaplace { scale, sensitivity: 1 };
+    let response = |epsilon: f64, categories: u64| Event::RandomizedResponse { epsilon, categories };
+    let seven_kinds = vec![
+        repeated(67, sampled(4.161e-6, gaussian(3.035))),
+        repeated(27, sampled(3.612e-6, gaussian(3.225))),
+        repeated(56, sampled(3.431e-2, gaussian(1.3269e-2))),
+        repeated(36_268, sampled(7.011e-5, gaussian(0.2511))),
+        repeated(8245, sampled(1.491e-6, gaussian(2.540))),
+        repeated(4, sampled(0.6555, laplace(2.599e-3))),
+        repeated(2304, sampled(3.198e-6, laplace(2.490))),
+    ];
+    let several_jumps = vec![
+        repeated(11, discrete(2.900_557_16)),
+        repeated(7, response(0.164_424_341, 4)),
+        repeated(128, sampled(5.756e-4, gaussian(2.899))),
+        repeated(19, sampled(4.666e-5, gaussian(3.916))),
+        repeated(98_495, laplace(1.386_143e-3)),
+        repeated(7, sampled(4.513e-5, laplace(4.050))),
+        laplace(0.435_026),
+    ];
+    // The discrete noise is at its greatest, and the small losses decide.
+    let beside_the_greatest = vec![
+        repeated(5, discrete(15.328_62)),
+        repeated(670, response(3.2116e-5, 42)),
+        repeated(11, sampled(0.788, gaussian(3.179e-4))),
+    ];
+    let one_jump = vec![
+        repeated(106, sampled(0.277, gaussian(3.929e-4))),
+        repeated(12_892, sampled(8.10e-4, laplace(1.217e-2))),
+        repeated(916, sampled(1.26e-4, laplace(0.288))),
+        repeated(34, sampled(6.37e-6, gaussian(2.610))),
+    ];
+    assert_widths(vec![
+        ("seven kinds", seven_kinds, 4.6e-4),
+        ("several jumps", several_jumps, 3.1e-26),
+        ("beside the greatest", beside_the_greatest, 1.26e-24),
+        ("one jump", one_jump, 3.9e-24),
+    ]);
+}
+
+/// Responses on small samples, whose losses are up to thirty times `epsilon` and rare, beside small ones, against all outcomes of their product.
+#[test]
+fn rare_responses() {
+    let kinds = [
+        (12, sampled(1e-4, response(9.0)), on_a_sample(1e-4, &outcomes(&response(9.0)), true)),
+        (9, sampled(3e-4, response(7.5)), on_a_sample(3e-4, &outcomes(&response(7.5)), true)),
+        (30, response(0.004), outcomes(&response(0.004))),
+    ];
+    let events: Vec<Event> = kinds.iter().map(|(times, event, _)| repeated(*times, event.clone())).collect();
+    let all: Vec<Outcomes> = kinds.iter().flat_map(|(times, _, one)| vec![one.clone(); *times as usize]).collect();
+    let all = composed(&all);
+    for (delta, most) in [(5e-3, 0.05), (2.5e-3, 0.2), (1e-4, 1.0), (1e-9, 4.0)] {
+        for precision in [1e-4, 1e-6] {
+            let bracket = epsilon_of(precision, &events, delta);
+            assert!(bracket.upper() < most && bracket.lower() > 0.0, "{delta:e}: {bracket:?}");
+            assert!(bracket.relative_width() <= precision, "{delta:e} {precision:e}: {bracket:?}");
+            let exact = [bracket.lower(), bracket.upper()].map(|epsilon| exact_delta(&all, epsilon));
+            // Differences of products of 51 rounded factors.
+            let slack = 1e-13;
+            assert!(exact[0] >= delta - slack && exact[1] <= delta + slack, "{delta:e}: {bracket:?} {exact:?}");
+        }
+    }
+}
+
 /// A promise of `(epsilon, delta)` that is kept once is worth what it says, also where `delta` is used up by it.
 #[test]
 fn promises_with_a_delta() {

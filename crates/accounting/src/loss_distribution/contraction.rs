@@ -2,7 +2,7 @@
 
 use super::grid::{Masses, Sampled};
 use super::pair::Test;
-use reticent_numerics::rounding::{exp_down, mul_down, sub_down};
+use reticent_numerics::rounding::{exp_down, exp_up, mul_down, mul_up, sub_down, sub_up};
 
 /// A distribution on a grid whose `delta` is nowhere above that of the pair, with an error of the square of the step.
 ///
@@ -99,7 +99,7 @@ fn on_lowest_cell(tests: &[Test], sampled: &Sampled) -> Option<Masses> {
 
 /// The distribution of a release that reveals nothing.
 fn nothing() -> Masses {
-    Masses { first: 0, offset: 0.0, masses: vec![1.0], infinite: 0.0 }
+    Masses { first: 0, offset: 0.0, masses: vec![1.0], infinite: 0.0, saturated: 0.0 }
 }
 
 /// A corner: `(Q, P)` as sums of two `f64` each, a bound from below of the first.
@@ -114,21 +114,56 @@ struct Walk {
     /// The index of each side and its height.
     sides: Vec<(i64, f64)>,
     infinite: f64,
+    /// How much of that stands for losses beyond the first side's.
+    saturated: f64,
+    /// The test that the first side must pass: below it an outcome of an infinite loss, merged with this side, would be too much.
+    anchor: usize,
     offset: f64,
 }
 
 impl Walk {
     fn from(start: Test, offset: f64) -> Self {
         let corner = Corner { q: (start.q, 0.0), p: (start.p, 0.0) };
-        Walk { corners: vec![corner], sides: Vec::new(), infinite: start.p, offset }
+        Walk { corners: vec![corner], sides: Vec::new(), infinite: start.p, saturated: 0.0, anchor: 0, offset }
+    }
+
+    /// Starts where the line of a slope that touches the tests does, a little lower, so that the first side passes below them. The losses beyond are saturated: part of them is infinite (`saturation.rs`).
+    ///
+    /// What the walk stands for then is the distribution in which the infinite outcome and that of the first side are merged again. The curve of that leads straight from the start of all tests to the end of the first side, so that it is below the pair's
+    /// if that end is; and it is if it lies below the chords that follow the touching test.
+    fn saturated(tests: &[Test], loss: f64, offset: f64) -> Self {
+        /// How much lower; less than any precision, more than rounding.
+        const LOWER: f64 = 1e-13;
+        /// Next to the end of the grid, how many tests may be touched.
+        const NEAR: usize = 8;
+        let walk = Walk::from(tests[0], offset);
+        let slope = exp_up(loss);
+        let intercept = |test: Test| sub_down(test.p * (1.0 - LOWER), mul_up(slope, test.q));
+        let near = tests.iter().enumerate().take(NEAR).skip(1);
+        let touching = near.map(|(i, &test)| (i, intercept(test))).max_by(|a, b| a.1.total_cmp(&b.1));
+        match touching {
+            Some((anchor, start)) if start > walk.infinite => Walk {
+                corners: vec![Corner { q: (0.0, 0.0), p: (start, 0.0) }],
+                saturated: sub_up(start, walk.infinite),
+                infinite: start,
+                anchor,
+                ..walk
+            },
+            _ => walk,
+        }
     }
 
     /// Walks from high losses to low ones, down to the index `lowest`.
     fn along(tests: &[Test], sampled: &Sampled, offset: f64, lowest: i64) -> Self {
         let step = sampled.step();
-        let mut walk = Walk::from(tests[0], offset);
-        let mut ahead = 1;
-        for index in (lowest.max(sampled.first() - 1)..=sampled.last()).rev() {
+        let (mut walk, highest) = if sampled.is_saturated() {
+            let highest = if offset > 0.0 { sampled.last() - 1 } else { sampled.last() };
+            (Walk::saturated(tests, highest as f64 * step + offset, offset), highest)
+        } else {
+            (Walk::from(tests[0], offset), sampled.last())
+        };
+        let mut ahead = walk.anchor.max(1);
+        for index in (lowest.max(sampled.first() - 1)..=highest).rev() {
             let slope = (offset + index as f64 * step).exp();
             let Some((reached, height)) = walk.side(tests, ahead, slope) else { continue };
             if let Some(reached) = walk.append(index, height, walk.width_of(index, step), &tests[..=reached]) {
@@ -185,6 +220,9 @@ impl Walk {
         for shrink in [1e-15, 1e-14, 1e-13, 1e-12, 1e-11, 1e-10, 1e-9, 1e-8, 1e-7, 1e-6, 1e-5, 1e-4, 1e-3, 1e-2] {
             let end = self.after(height, width);
             let next = (1..tests.len()).rev().find(|&i| difference(tests[i - 1].q, end.q) <= 0.0)?;
+            if next <= self.anchor {
+                return None;
+            }
             if is_below(end, tests[next - 1], tests[next]) {
                 self.sides.push((index, height));
                 self.corners.push(end);
@@ -215,6 +253,9 @@ impl Walk {
         while let Some((index, height)) = self.sides.pop() {
             self.corners.pop();
             given_up += 1;
+            if self.corners.len() == 1 && self.anchor > 0 {
+                break;
+            }
             let corner = self.corner();
             let (q_left, p_left) = (difference(end.q, corner.q), difference(end.p, corner.p));
             let of_slope = |slope: f64| (slope.ln() - self.offset) / step;
@@ -255,7 +296,7 @@ impl Walk {
         for (index, height) in self.sides {
             masses[(index - first) as usize] += height;
         }
-        Masses { first, offset: self.offset, masses, infinite: self.infinite }
+        Masses { first, offset: self.offset, masses, infinite: self.infinite, saturated: self.saturated }
     }
 }
 
@@ -318,7 +359,7 @@ mod tests {
         losses.filter(|&x| delta_of(masses, step, x).lower() > pair.at(x).delta.upper()).count()
     }
 
-    const CUTS: Cuts = Cuts { right: 1e-12, left: 1e-14, tilt: 5.0, share: 1.0 };
+    const CUTS: Cuts = Cuts { right: 1e-12, left: 1e-14, tilt: 5.0, share: 1.0, top: f64::INFINITY };
 
     #[test]
     fn delta_is_nowhere_above() {
@@ -348,6 +389,39 @@ mod tests {
                 assert!(apart < step * step, "{pair:?} at {x}: {apart:e}");
             }
         }
+    }
+
+    /// With losses saturated: nowhere above the saturated pair, and with what is infinite merged into the first side again nowhere above the pair itself.
+    #[test]
+    fn saturated_delta_is_nowhere_above() {
+        let mut checked = 0;
+        for (pair, step) in examples() {
+            for share in [0.2, 0.5, 0.9] {
+                let top = share * pair.greatest_loss().min(2.0);
+                let cuts = Cuts { top, ..CUTS };
+                let sampled = Sampled::new(&*pair, step, cuts, &mut Effort::for_precision(1e-4)).expect("few points");
+                let masses = contracted(&sampled);
+                if !sampled.is_saturated() || masses.saturated == 0.0 {
+                    continue;
+                }
+                checked += 1;
+                let end = masses.offset + (masses.first + masses.masses.len() as i64 - 1) as f64 * step;
+                assert!(end <= sampled.last() as f64 * step && end > top - 2.0 * step, "{pair:?}: {end} {top}");
+                let last = masses.masses[masses.masses.len() - 1];
+                let merged =
+                    |x: f64| masses.infinite - masses.saturated + last + masses.saturated - (x - end).exp() * last;
+                for i in 0..200 {
+                    let x = end * (f64::from(i) * 0.02 - 1.0);
+                    let most = pair.at(x.min(end)).delta.upper();
+                    assert!(delta_of(&masses, step, x).lower() <= most, "{pair:?} {share} at {x}");
+                    assert!(x < end || merged(x) <= pair.at(x).delta.upper() + 1e-15, "{pair:?} {share} at {x}");
+                }
+                // Saturated a step lower, something would be lost; a step higher, too much claimed.
+                let wrong = Masses { first: masses.first + 1, ..masses };
+                assert!(violations(&wrong, &*pair, step) > 0, "{pair:?}");
+            }
+        }
+        assert!(checked >= 10, "{checked}");
     }
 
     /// Products of two of these probabilities are zero in `f64`.

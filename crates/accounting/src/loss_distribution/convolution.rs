@@ -21,6 +21,8 @@ const PER_LEVEL: f64 = 32.0;
 ///
 /// A computed root `w` is off by at most `22 U`, as above, which `j` factors multiply by `j`; a step rounds one complex product and one sum, `4 U` together. So does the product with the power of `w` at
 /// which the masses begin.
+///
+/// In blocks of `b` terms, whose sums are added up by Horner's rule for `w^b`, a root of its own, a path goes through `b` steps and `n/b` more: the error is at most `PER_TERM * (b + n/b + 4)` times `U`.
 const PER_TERM: f64 = 32.0;
 
 /// Frequencies at which less than this is left of the sum, whose masses are about 1 in all, are no longer followed: the bound is counted as an error.
@@ -76,8 +78,9 @@ impl Spectrum {
         // Summing in any order is off by the number of terms in ulps of the sum, here and where masses share a place.
         let total = masses.masses.iter().sum::<f64>() * (1.0 + 2.0 * U * count);
         let error = if count * self.frequencies.len() as f64 <= self.size as f64 * self.levels() {
-            self.transform_where_followed(masses);
-            total * PER_TERM * U * (count + 2.0)
+            let block = (masses.masses.len() as f64).sqrt().ceil().max(1.0);
+            self.transform_where_followed(masses, block as usize);
+            total * PER_TERM * U * (block + (count / block).ceil() + 4.0)
         } else {
             let wraps = self.wrap(masses);
             if self.forward.process(&mut self.buffer, &mut self.transformed).is_err() {
@@ -107,8 +110,8 @@ impl Spectrum {
         (masses.masses.len() / self.size + 1) as f64
     }
 
-    /// `sum_j m_j w^(first + j)` at each frequency `f` that is followed, `w = exp(-2 pi i f / size)`.
-    fn transform_where_followed(&mut self, masses: &Masses) {
+    /// `sum_j m_j w^(first + j)` at each frequency `f` that is followed, `w = exp(-2 pi i f / size)`, in blocks of `block` terms.
+    fn transform_where_followed(&mut self, masses: &Masses, block: usize) {
         let first = masses.first.rem_euclid(self.size as i64) as u64;
         let root = |turns: u64| {
             let angle = -2.0 * std::f64::consts::PI * ((turns % self.size as u64) as f64 / self.size as f64);
@@ -116,17 +119,26 @@ impl Spectrum {
             Complex::new(cosine, sine)
         };
         for (frequencies, found) in self.frequencies.chunks(LANES).zip(self.transformed.chunks_mut(LANES)) {
-            let (mut w_re, mut w_im) = ([0.0; LANES], [0.0; LANES]);
-            for (lane, &frequency) in frequencies.iter().enumerate() {
-                let w = root(u64::from(frequency));
-                (w_re[lane], w_im[lane]) = (w.re, w.im);
-            }
+            let roots = |turns: u64| {
+                let (mut re, mut im) = ([0.0; LANES], [0.0; LANES]);
+                for (lane, &frequency) in frequencies.iter().enumerate() {
+                    let root = root(u64::from(frequency) * turns);
+                    (re[lane], im[lane]) = (root.re, root.im);
+                }
+                (re, im)
+            };
+            let (one, whole) = (roots(1), roots(block as u64));
             let (mut re, mut im) = ([0.0; LANES], [0.0; LANES]);
-            for &mass in masses.masses.iter().rev() {
+            for terms in masses.masses.chunks(block).rev() {
+                let (mut block_re, mut block_im) = ([0.0; LANES], [0.0; LANES]);
+                for &mass in terms.iter().rev() {
+                    multiply_lanes((&mut block_re, &mut block_im), &one);
+                    block_re.iter_mut().for_each(|re| *re += mass);
+                }
+                multiply_lanes((&mut re, &mut im), &whole);
                 for lane in 0..LANES {
-                    let product = re[lane] * w_re[lane] - im[lane] * w_im[lane];
-                    im[lane] = re[lane] * w_im[lane] + im[lane] * w_re[lane];
-                    re[lane] = product + mass;
+                    re[lane] += block_re[lane];
+                    im[lane] += block_im[lane];
                 }
             }
             for (lane, (&frequency, found)) in frequencies.iter().zip(found).enumerate() {
@@ -196,6 +208,15 @@ impl Spectrum {
     }
 }
 
+/// Multiplies complex numbers, as real and imaginary parts, by others.
+fn multiply_lanes((re, im): (&mut [f64; LANES], &mut [f64; LANES]), (w_re, w_im): &([f64; LANES], [f64; LANES])) {
+    for lane in 0..LANES {
+        let product = re[lane] * w_re[lane] - im[lane] * w_im[lane];
+        im[lane] = re[lane] * w_im[lane] + im[lane] * w_re[lane];
+        re[lane] = product;
+    }
+}
+
 /// An upper bound on the modulus, and next to it.
 fn modulus(z: Complex<f64>) -> f64 {
     (z.re * z.re + z.im * z.im).sqrt() * (1.0 + 4.0 * U)
@@ -253,7 +274,7 @@ mod tests {
 
     fn of(masses: &[u64], first: i64) -> Masses {
         let masses = masses.iter().map(|&mass| mass as f64 / f64::from(1 << 20)).collect();
-        Masses { first, offset: 0.0, masses, infinite: 0.0 }
+        Masses { first, offset: 0.0, masses, infinite: 0.0, saturated: 0.0 }
     }
 
     /// Two random distributions around the circle, against integers; the second by a transform if it is long, and by Horner's rule if it is short.
@@ -291,7 +312,7 @@ mod tests {
             let mut spectrum = Spectrum::new(size, &mut planner);
             let mut masses = vec![0.0; length];
             masses[..2].fill(0.5);
-            assert!(spectrum.add(&Masses { first: 0, offset: 0.0, masses, infinite: 0.0 }, times));
+            assert!(spectrum.add(&Masses { first: 0, offset: 0.0, masses, infinite: 0.0, saturated: 0.0 }, times));
             let followed = spectrum.frequencies.len();
             assert!(if times < 1000 { followed > 4000 } else { followed < 2000 }, "{times}: {followed}");
             let (found, bound) = spectrum.masses().expect("bounded");
@@ -320,7 +341,7 @@ mod tests {
         let mut planner = RealFftPlanner::new();
         for (times, is_bounded) in [(1 << 40, true), (1 << 52, false)] {
             let mut spectrum = Spectrum::new(64, &mut planner);
-            let coin = Masses { first: 0, offset: 0.0, masses: vec![0.5, 0.5], infinite: 0.0 };
+            let coin = Masses { first: 0, offset: 0.0, masses: vec![0.5, 0.5], infinite: 0.0, saturated: 0.0 };
             assert!(spectrum.add(&coin, times));
             assert_eq!(spectrum.masses().is_some(), is_bounded, "{times}");
         }

@@ -3,9 +3,11 @@
 use super::convolution::Spectrum;
 use super::frame::{Frame, moved, offset, support};
 use super::grid::Masses;
+use super::saturation::Excess;
 use crate::AccountingError;
 use realfft::RealFftPlanner;
-use reticent_numerics::{Bounds, Enclosure};
+use reticent_numerics::rounding::sub_down;
+use reticent_numerics::{Bounds, Enclosure, sum_bounds};
 
 /// Which side a bound is on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -57,6 +59,8 @@ pub(super) struct Curve {
     offset: Bounds,
     /// What is added after all else.
     infinite: f64,
+    /// What is taken off after that, from below.
+    excess: Excess,
     /// `y`.
     sum: Sum,
 }
@@ -89,7 +93,7 @@ impl Curve {
             let log_mass = masses.log_moment_by_index(frame.step, frame.tilt);
             let tilted = tilted(masses, frame, log_mass, side);
             log_scale = log_scale + Bounds::exact(log_mass) * Bounds::exact(*times as f64);
-            tails.add(&tilted, *times as f64, frame);
+            tails.add(masses, log_mass, *times as f64, frame);
             all.push((tilted, *times));
         }
         // The longest first: by the time short ones are added, few frequencies are left.
@@ -107,8 +111,9 @@ impl Curve {
             return Err(failed("the mass outside the frame is not bounded"));
         }
         let sum = Sum { masses, error, outside };
+        let excess = Excess::of(terms, frame.step, frame.falling);
         let mut curve =
-            Curve { frame, side, values: Vec::new(), log_scale, offset, infinite: infinite(terms, side), sum };
+            Curve { frame, side, values: Vec::new(), log_scale, offset, infinite: infinite(terms, side), excess, sum };
         let rounding = (8.0 + frame.tilt * frame.step) * f64::EPSILON * (frame.size as f64 + 16.0);
         let (shift, factor, extra) = match side {
             Side::Upper => (error, 1.0 + rounding, outside_right),
@@ -141,10 +146,6 @@ impl Curve {
             distance_factor *= decay;
         }
         values
-    }
-
-    pub(super) fn tilt(&self) -> f64 {
-        self.frame.tilt
     }
 
     /// The place next to an `epsilon`, about, and at least its distance. `None` outside of the frame.
@@ -197,7 +198,8 @@ impl Curve {
         match self.side {
             Side::Upper if delta.upper() < 1.0 => delta.upper(),
             Side::Upper => 1.0,
-            Side::Lower => delta.lower().max(0.0),
+            // With the excess of the next grid point, no bound between the two is too high.
+            Side::Lower => sub_down(delta.lower(), self.excess.at(self.loss(place + 1).upper())).max(0.0),
         }
     }
 
@@ -243,7 +245,7 @@ impl Curve {
             Side::Upper if before => return 1.0,
             Side::Upper if beyond => return self.delta(last),
             Side::Lower if before => return self.delta(0),
-            Side::Lower if beyond => return self.infinite,
+            Side::Lower if beyond => return sub_down(self.infinite, self.excess.at(epsilon)).max(0.0),
             _ => {}
         }
         // The quotient may have been rounded over a grid point.
@@ -288,6 +290,7 @@ fn tilted(masses: &Masses, frame: Frame, log_mass: f64, side: Side) -> Masses {
         offset: 0.0,
         masses: masses.masses.iter().enumerate().map(tilt).collect(),
         infinite: masses.infinite,
+        saturated: masses.saturated,
     }
 }
 
@@ -299,16 +302,18 @@ struct LogTails {
 }
 
 impl LogTails {
-    /// Adds `times ln sum t e^(s x)` for both tilts, rounded up: a sum of `n` positive terms, each with an exponent of relative error `2^-52`.
-    fn add(&mut self, tilted: &Masses, times: f64, frame: Frame) {
+    /// Adds `times ln sum w e^(s x - kappa)` for both tilts `s`, rounded up: a sum of `n` positive terms, each with an exponent of relative error `2^-52`. Of the exact masses, because those
+    /// which were raised to the normal range weigh too much far from the tilt.
+    fn add(&mut self, masses: &Masses, log_mass: f64, times: f64, frame: Frame) {
         let log = |s: f64| {
             let ends =
-                [tilted.first, tilted.first + tilted.masses.len() as i64].map(|i| (s * i as f64 * frame.step).abs());
-            let margin = 4.0 * f64::EPSILON * (tilted.masses.len() as f64 + ends[0] + ends[1] + 16.0);
-            times * (tilted.log_moment_by_index(frame.step, s) + margin) * (1.0 + f64::EPSILON) + times * f64::EPSILON
+                [masses.first, masses.first + masses.masses.len() as i64].map(|i| (s * i as f64 * frame.step).abs());
+            let margin = 4.0 * f64::EPSILON * (masses.masses.len() as f64 + ends[0] + ends[1] + log_mass.abs() + 16.0);
+            let log = masses.log_moment_by_index(frame.step, s) - log_mass;
+            times * (log + margin) * (1.0 + f64::EPSILON) + times * f64::EPSILON
         };
-        self.left += log(frame.below - frame.tilt);
-        self.right += log(frame.above - frame.tilt);
+        self.left += log(frame.below);
+        self.right += log(frame.above);
     }
 
     /// `P[S < x_first]` and `P[S > x_last]`, where sums lie between two indices; none is outside of a frame that holds them all.
@@ -336,8 +341,7 @@ pub(super) fn infinite(terms: &[(Masses, u64)], side: Side) -> f64 {
     }
     let (mut excess, mut finite) = (Bounds::ZERO, Bounds::ZERO);
     for (masses, times) in terms {
-        let sum: f64 = masses.masses.iter().sum();
-        let sum = Bounds::exact(sum * (1.0 - f64::EPSILON * (masses.masses.len() as f64 + 2.0)));
+        let sum = Bounds::exact(sum_bounds(masses.masses.iter().map(|&mass| Bounds::exact(mass))).lower());
         let times = Bounds::exact(*times as f64);
         excess = excess + times * (Bounds::exact(masses.infinite) / sum).ln_1p();
         finite = finite + times * sum.ln();
@@ -358,12 +362,12 @@ mod tests {
     use super::*;
 
     fn frame(first: i64, size: usize, tilt: f64) -> Frame {
-        Frame { step: 0.25, first, size, tilt, below: tilt - 2.0, above: tilt + 2.0 }
+        Frame { step: 0.25, first, size, tilt, below: tilt - 2.0, above: tilt + 2.0, falling: 0.0 }
     }
 
     /// Masses of a loss with an infinite part, as multiples of a power of two.
     fn masses() -> Masses {
-        Masses { first: -1, offset: 0.0, masses: vec![0.25, 0.125, 0.5, 0.0625], infinite: 0.0625 }
+        Masses { first: -1, offset: 0.0, masses: vec![0.25, 0.125, 0.5, 0.0625], infinite: 0.0625, saturated: 0.0 }
     }
 
     /// `delta` of `times` such losses, by plain convolution.
@@ -424,10 +428,10 @@ mod tests {
 
     #[test]
     fn tiny_infinite_masses_do_not_cancel() {
-        let masses = Masses { first: 0, offset: 0.0, masses: vec![1.0], infinite: 1e-20 };
+        let masses = Masses { first: 0, offset: 0.0, masses: vec![1.0], infinite: 1e-20, saturated: 0.0 };
         assert!((infinite(&[(masses.clone(), 10)], Side::Lower) / 1e-19 - 1.0).abs() < 1e-12);
         assert!((infinite(&[(masses, 10)], Side::Upper) / 1e-19 - 1.0).abs() < 1e-12);
-        let half = Masses { first: 0, offset: 0.0, masses: vec![0.5], infinite: 0.5 };
+        let half = Masses { first: 0, offset: 0.0, masses: vec![0.5], infinite: 0.5, saturated: 0.0 };
         assert!((infinite(&[(half, 3)], Side::Upper) - 0.875).abs() < 1e-14);
     }
 }

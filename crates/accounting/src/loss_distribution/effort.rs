@@ -9,12 +9,12 @@ pub(super) struct Effort {
 }
 
 impl Effort {
-    /// For an answer of a given relative precision: some seconds of work where much is asked for, less than one usually.
+    /// For an answer of a given relative precision: a few seconds of work at most, half a minute where much is asked for, and far less usually.
     pub(super) fn for_precision(precision: f64) -> Self {
         if precision < 1e-5 {
             Effort { left: 4e8, most_points: 8_388_608.0 }
         } else {
-            Effort { left: 6e7, most_points: 2_097_152.0 }
+            Effort { left: 1.5e8, most_points: 2_097_152.0 }
         }
     }
 

@@ -16,6 +16,8 @@ pub(super) struct Frame {
     /// Between which tilts the mass outside the frame is bounded, `below < tilt < above`.
     pub(super) below: f64,
     pub(super) above: f64,
+    /// The rate at which small sums are bounded from above, for losses that are saturated.
+    pub(super) falling: f64,
 }
 
 impl Frame {

@@ -16,6 +16,8 @@ pub(super) struct Masses {
     pub(super) masses: Vec<f64>,
     /// At an infinite loss.
     pub(super) infinite: f64,
+    /// How much of that stands for losses beyond the last grid point (`saturation.rs`), in a bound from below; nothing in one from above.
+    pub(super) saturated: f64,
 }
 
 impl Masses {
@@ -49,6 +51,7 @@ pub(super) struct Sampled {
     infinite: Bounds,
     tilt: f64,
     greatest_atom: Option<f64>,
+    is_saturated: bool,
 }
 
 /// What may be neglected at the ends of a pair.
@@ -56,6 +59,8 @@ pub(super) struct Sampled {
 pub(super) struct Cuts {
     /// `delta` at the last grid point, beyond which everything counts as infinite.
     pub(super) right: f64,
+    /// The loss at which a pair is saturated, if it goes on.
+    pub(super) top: f64,
     /// `P` mass before the first grid point, which counts as if it was there.
     pub(super) left: f64,
     /// The tilt under which the losses will be added.
@@ -78,7 +83,9 @@ impl Sampled {
             // no bound on P[L <= x] but 1 - delta.
             point.test.map_or(1.0 - point.delta.lower(), |test| sub_up(1.0, test.p)) <= cuts.left
         };
-        let last = edge(is_over)?;
+        let top = (cuts.top / step).ceil().max(1.0);
+        let is_saturated = top <= MOST_POINTS as f64 && !is_over(top as i64);
+        let last = if is_saturated { top as i64 } else { edge(is_over)? };
         let last =
             if last == 0 { edge(|distance| !is_over(-distance)).map_or(0, |distance| 1 - distance) } else { last };
         let first = -edge(|distance| is_before(-distance))?;
@@ -95,6 +102,7 @@ impl Sampled {
             infinite: pair.infinite(),
             tilt: cuts.tilt,
             greatest_atom: pair.atoms().into_iter().max_by(f64::total_cmp),
+            is_saturated,
         };
         let mut index = first;
         loop {
@@ -151,7 +159,7 @@ impl Sampled {
             (beyond, delta) = (here, left_delta);
         }
         masses[0] = sub_up(1.0, beyond);
-        Masses { first: self.first(), offset: 0.0, masses, infinite }
+        Masses { first: self.first(), offset: 0.0, masses, infinite, saturated: 0.0 }
     }
 
     /// Tests from high losses to low ones, from no outcome to all of them.
@@ -186,6 +194,11 @@ impl Sampled {
     /// The greatest loss that a single outcome is known to have.
     pub(super) fn greatest_atom(&self) -> Option<f64> {
         self.greatest_atom
+    }
+
+    /// Whether the pair goes on beyond the last grid point by more than may be neglected.
+    pub(super) fn is_saturated(&self) -> bool {
+        self.is_saturated
     }
 
     /// The first grid point.
@@ -274,7 +287,7 @@ mod tests {
         masses.masses.iter().enumerate().map(term).sum::<f64>() + masses.infinite
     }
 
-    const CUTS: Cuts = Cuts { right: 1e-13, left: 1e-14, tilt: 0.0, share: 1.0 };
+    const CUTS: Cuts = Cuts { right: 1e-13, left: 1e-14, tilt: 0.0, share: 1.0, top: f64::INFINITY };
 
     #[test]
     fn delta_is_nowhere_below_and_exact_at_grid_points() {
@@ -302,6 +315,33 @@ mod tests {
         }
     }
 
+    /// Nowhere below, and from the end on what it was at the end.
+    #[test]
+    fn saturated_delta_stays_what_it_is_at_the_end() {
+        let mut checked = 0;
+        for (pair, step) in examples() {
+            let top = 0.5 * pair.greatest_loss().min(2.0);
+            let sampled =
+                Sampled::new(&*pair, step, Cuts { top, ..CUTS }, &mut Effort::for_precision(1e-4)).expect("few");
+            if !sampled.is_saturated() {
+                continue;
+            }
+            checked += 1;
+            let end = sampled.last() as f64 * step;
+            assert!(end >= top && end < top + step, "{pair:?}: {end} {top}");
+            let masses = sampled.dominating();
+            for index in sampled.first()..sampled.last() + 20 {
+                let x = index as f64 * step;
+                let (exact, found) = (pair.at(x).delta.lower(), delta_of(&masses, step, x));
+                assert!(found >= exact - 1e-14, "{pair:?} at {x}: {found} {exact}");
+                let at_end = pair.at(end).delta.upper();
+                assert!(x < end || (found - at_end).abs() <= 1e-14, "{pair:?} at {x}: {found} {at_end}");
+            }
+            assert!(masses.infinite > pair.infinite().upper(), "{pair:?}");
+        }
+        assert!(checked >= 7, "{checked}");
+    }
+
     #[test]
     fn no_test_is_above_the_curve() {
         for (pair, step) in examples() {
@@ -321,7 +361,7 @@ mod tests {
     #[test]
     fn overflowing_tilts_end() {
         for (pair, step) in examples() {
-            let cuts = Cuts { tilt: 1e6, right: 1e-6, left: 1e-6, share: 1.0 };
+            let cuts = Cuts { tilt: 1e6, right: 1e-6, left: 1e-6, share: 1.0, top: f64::INFINITY };
             assert!(Sampled::new(&*pair, step, cuts, &mut Effort::for_precision(1e-4)).is_some());
         }
     }

@@ -11,6 +11,7 @@ mod one_large;
 mod pair;
 mod pairs;
 mod plan;
+mod saturation;
 mod singly;
 mod sketch;
 mod spread;

@@ -129,7 +129,7 @@ impl<'a> OneLarge<'a> {
             .map(|(masses, times)| {
                 let mut body = masses.masses.clone();
                 body.truncate(place_after(masses, self.step, loss));
-                (Masses { first: masses.first, offset: 0.0, masses: body, infinite: 0.0 }, *times)
+                (Masses { first: masses.first, offset: 0.0, masses: body, infinite: 0.0, saturated: 0.0 }, *times)
             })
             .collect();
         if bodies.iter().any(|(body, _)| body.masses.is_empty()) {
@@ -250,7 +250,7 @@ impl<'a> OneLarge<'a> {
         let empty = if self.side == Side::Upper { 1.0 } else { 0.0 };
         let mut profile = Profile { first: low, values: vec![empty; (high - low + 1) as usize] };
         for tilt in tilts {
-            let [(left, below), (right, above)] = sketches.window(tilt, OUTSIDE);
+            let [(left, below), (right, above)] = sketches.window(tilt, OUTSIDE, 0.0);
             let (left, right) = ((left / self.step).floor() - 8.0, (right / self.step).ceil() + 8.0);
             if [left, right].iter().any(|end| end.is_nan() || end.abs() >= 1e12) {
                 continue;
@@ -266,7 +266,7 @@ impl<'a> OneLarge<'a> {
             if !effort.spend((bodies.len().min(3) as f64 + 1.0) * size as f64) {
                 break;
             }
-            let frame = Frame { step: self.step, first, size, tilt, below, above };
+            let frame = Frame { step: self.step, first, size, tilt, below, above, falling: 0.0 };
             let Ok(curve) = Curve::new(bodies, frame, self.side, transforms) else { continue };
             for (value, index) in profile.values.iter_mut().zip(low..) {
                 if let Some(found) = curve.delta_at_index(index) {
@@ -291,7 +291,7 @@ mod tests {
     fn heavy() -> Masses {
         let mut masses: Vec<f64> = (0..1000).map(|j| 1e-3 * (1.0 + f64::from(j)).powi(-7)).collect();
         masses[1] = 1.0 - 1e-20 - masses.iter().sum::<f64>();
-        Masses { first: -1, offset: 0.004, masses, infinite: 1e-20 }
+        Masses { first: -1, offset: 0.004, masses, infinite: 1e-20, saturated: 0.0 }
     }
 
     /// The sum of `times` of them by direct convolution: products and sums of positive numbers only.

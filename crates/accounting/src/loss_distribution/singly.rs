@@ -51,6 +51,14 @@ impl<'a> Singly<'a> {
         }
     }
 
+    /// Whether the sum of the greatest losses is enough to know that the answer is at most this.
+    pub(super) fn no_loss_exceeds(&self, enough: f64, question: Question) -> bool {
+        match question {
+            Question::Epsilon { at_delta } => self.infinite.upper() < at_delta && self.greatest <= enough,
+            Question::Delta { at_epsilon } => at_epsilon >= self.greatest && self.infinite.upper() <= enough,
+        }
+    }
+
     /// What holds of every composition: it tells no less than any of its releases, and by basic composition `k` releases of `(epsilon/k, d_i)` are
     /// `(epsilon, sum d_i)`-differentially private together.
     pub(super) fn bracket(&self, question: Question) -> Bounds {

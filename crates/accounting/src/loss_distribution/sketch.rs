@@ -16,11 +16,46 @@ pub(super) enum Look {
 }
 
 /// The loss of one release, as a few atoms, and how often it is made.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 struct Sketch {
     /// Each with the logarithm of its mass.
     atoms: Vec<(f64, f64)>,
+    /// What is infinite.
+    infinite: f64,
     times: f64,
+}
+
+impl Sketch {
+    /// `ln E e^(s L)` with two derivatives, for one release.
+    fn cumulants(&self, s: f64) -> Cumulants {
+        let exponent = |&(x, log_mass): &(f64, f64)| s * x + log_mass;
+        let greatest = self.atoms.iter().map(exponent).fold(f64::NEG_INFINITY, f64::max);
+        let (mut mass_sum, mut first, mut second) = (0.0, 0.0, 0.0);
+        for atom @ &(x, _) in &self.atoms {
+            let weight = (exponent(atom) - greatest).exp();
+            mass_sum += weight;
+            first += weight * x;
+            second += weight * x * x;
+        }
+        let mean = first / mass_sum;
+        let variance = (second / mass_sum - mean * mean).max(0.0);
+        Cumulants { value: greatest + mass_sum.ln(), mean, variance }
+    }
+
+    /// The same with losses beyond `top` saturated.
+    fn saturated_at(&self, top: f64) -> Self {
+        let mut atoms: Vec<(f64, f64)> = self.atoms.iter().copied().filter(|&(x, _)| x < top).collect();
+        let beyond = self.atoms.iter().filter(|(x, _)| *x >= top);
+        let (mut at_top, mut infinite) = (0.0, self.infinite);
+        for &(x, log_mass) in beyond {
+            at_top += (log_mass + top - x).exp();
+            infinite += log_mass.exp() * -(top - x).exp_m1();
+        }
+        if at_top > 0.0 {
+            atoms.push((top, at_top.ln()));
+        }
+        Sketch { atoms, infinite, times: self.times }
+    }
 }
 
 /// The cumulant generating function `K(s) = ln E e^(s L)` of all losses together, with two derivatives.
@@ -48,11 +83,12 @@ pub(super) struct Sketches {
 }
 
 impl Sketches {
-    /// Looks at each pair where its `delta` is above `negligible`, and closely where the losses are that matter under a tilt.
+    /// Looks at each pair up to the loss `top`, where its `delta` is above `negligible`, and closely where the losses are that matter under a tilt.
     pub(super) fn new<'a>(
         pairs: impl Iterator<Item = (&'a dyn Pair, u64)>,
         negligible: f64,
         tilt: f64,
+        top: f64,
         look: Look,
     ) -> Self {
         let pairs: Vec<_> = pairs.collect();
@@ -60,7 +96,8 @@ impl Sketches {
         let cells = (CELLS / pairs.len().max(1)).clamp(CELLS_OF_ONE.0, most);
         let sketch = |(pair, times): (&dyn Pair, u64)| {
             let cells = if pair.effort() > 50.0 { CELLS_OF_ONE.0 } else { cells };
-            Sketch { atoms: atoms(pair, negligible, cells, tilt), times: times as f64 }
+            let (atoms, infinite) = atoms(pair, negligible, cells, tilt, top);
+            Sketch { atoms, infinite, times: times as f64 }
         };
         Sketches { all: pairs.into_iter().map(sketch).collect(), reach: Reach::Large }
     }
@@ -71,6 +108,7 @@ impl Sketches {
             let atoms = masses.masses.iter().zip(masses.first..).filter(|(mass, _)| **mass > 0.0);
             Sketch {
                 atoms: atoms.map(|(mass, index)| (index as f64 * step, mass.ln())).collect(),
+                infinite: masses.infinite,
                 times: *times as f64,
             }
         };
@@ -90,21 +128,51 @@ impl Sketches {
     /// `K` at `s` and its derivatives.
     pub(super) fn cumulants(&self, s: f64) -> Cumulants {
         let mut all = Cumulants { value: 0.0, mean: 0.0, variance: 0.0 };
-        for Sketch { atoms, times } in &self.all {
-            let greatest = atoms.iter().map(|&(x, log_mass)| s * x + log_mass).fold(f64::NEG_INFINITY, f64::max);
-            let (mut mass_sum, mut first, mut second) = (0.0, 0.0, 0.0);
-            for &(x, log_mass) in atoms {
-                let weight = (s * x + log_mass - greatest).exp();
-                mass_sum += weight;
-                first += weight * x;
-                second += weight * x * x;
-            }
-            let mean = first / mass_sum;
-            all.value += times * (greatest + mass_sum.ln());
-            all.mean += times * mean;
-            all.variance += times * (second / mass_sum - mean * mean).max(0.0);
+        for sketch in &self.all {
+            let one = sketch.cumulants(s);
+            all.value += sketch.times * one.value;
+            all.mean += sketch.times * one.mean;
+            all.variance += sketch.times * one.variance;
         }
         all
+    }
+
+    /// The same with losses beyond `top` saturated.
+    pub(super) fn saturated_at(&self, top: f64) -> Self {
+        Sketches { all: self.all.iter().map(|sketch| sketch.saturated_at(top)).collect(), reach: self.reach }
+    }
+
+    /// The probability that a loss is infinite, if it is small.
+    pub(super) fn infinite(&self) -> f64 {
+        self.all.iter().map(|sketch| sketch.times * sketch.infinite).sum()
+    }
+
+    /// How far below zero the sum of all losses but one is with the probability `e^log_tail`, by Markov's inequality, and the rate `s` of the moment `E e^(-s L)` that says so.
+    pub(super) fn falling(&self, log_tail: f64) -> (f64, f64) {
+        const TRIES: usize = 60;
+        const FINER: f64 = 1.5;
+        let distance = |s: f64| {
+            let each = self.all.iter().map(|sketch| (sketch.times, sketch.cumulants(-s).value));
+            let (all, least) =
+                each.fold((0.0, 0.0_f64), |(all, least), (times, one)| (all + times * one, least.min(one)));
+            (all - least - log_tail) / s
+        };
+        let mut rate = (-2.0 * log_tail).sqrt() / self.cumulants(0.0).variance.sqrt().max(1e-12);
+        let mut best = distance(rate);
+        for factor in [FINER, 1.0 / FINER] {
+            let before = rate;
+            for _ in 0..TRIES {
+                let next = distance(rate * factor);
+                if next.is_nan() || next >= best {
+                    break;
+                }
+                (best, rate) = (next, rate * factor);
+            }
+            if rate != before {
+                break;
+            }
+        }
+        (best, rate)
     }
 
     /// The tilt at which Chernoff's bound `K(s) - s K'(s)` on the tail from the tilted mean on is `log_tail`.
@@ -117,31 +185,31 @@ impl Sketches {
         self.tilt_where(|_, at| at.mean < loss)
     }
 
-    /// Between which losses all but a given tail of the tilted losses' sum lies on either side, each with the tilt whose mean it is.
-    pub(super) fn window(&self, tilt: f64, log_tail: f64) -> [(f64, f64); 2] {
+    /// Between which losses all but a given tail of the tilted losses' sum lies on either side, each with the tilt whose mean it is. A grid adds a variance to the sum.
+    pub(super) fn window(&self, tilt: f64, log_tail: f64, added: f64) -> [(f64, f64); 2] {
         let at = self.cumulants(tilt);
         [-1.0, 1.0].map(|sign| {
             let is_inside = |s: f64| {
                 let there = self.cumulants(tilt + sign * s);
-                there.value - at.value - sign * s * there.mean > log_tail
+                there.value - at.value - sign * s * there.mean - 0.5 * added * s * s > log_tail
             };
-            let further = tilt + sign * self.bisect(is_inside);
-            (self.cumulants(further).mean, further)
+            let further = tilt + sign * self.bisect(at.variance, Reach::All, is_inside);
+            (self.cumulants(further).mean + added * (further - tilt), further)
         })
     }
 
     fn tilt_where(&self, is_below: impl Fn(f64, Cumulants) -> bool) -> f64 {
-        self.bisect(|s| is_below(s, self.cumulants(s)))
+        self.bisect(self.cumulants(0.0).variance, self.reach, |s| is_below(s, self.cumulants(s)))
     }
 
-    /// The end of a statement that holds for small `s`, to a hundredth; where it does not end before `MOST_TILT`, that.
+    /// The end of a statement that holds for small `s`, to a hundredth; where it does not end before `MOST_TILT`, that. It is expected near one over the root of a variance.
     ///
     /// The tilt doubles at most some 500 times before it is there and is then halved, on a scale of logarithms, at most seven times.
-    fn bisect(&self, holds: impl Fn(f64) -> bool) -> f64 {
+    fn bisect(&self, near: f64, reach: Reach, holds: impl Fn(f64) -> bool) -> f64 {
         /// The square of it is finite.
         const MOST_TILT: f64 = 1e150;
         let variance = self.cumulants(0.0).variance;
-        let unit = 1.0 / variance.sqrt().max(1e-12);
+        let unit = 1.0 / near.sqrt().max(1e-12);
         let (mut low, mut high) = (1e-3 * unit, 2.0 * unit);
         if !holds(low) {
             return 0.0;
@@ -149,7 +217,8 @@ impl Sketches {
         while holds(high) {
             // Next to the greatest loss no tilt goes further.
             let left = self.cumulants(high).variance;
-            let is_reached = left <= 1e-3 * variance && (self.reach == Reach::Large || high * high * left <= 1e-2);
+            // Losses that have not begun to rise have a small product too, but not that small.
+            let is_reached = left <= 1e-3 * variance && (reach == Reach::Large || high * high * left <= 1e-12);
             if is_reached || high > MOST_TILT {
                 return high;
             }
@@ -163,12 +232,12 @@ impl Sketches {
     }
 }
 
-/// The pair as atoms, each with the logarithm of its mass: its `delta` connected by lines in `e^x` between points that are closer where more of it is.
-fn atoms(pair: &dyn Pair, negligible: f64, cells: usize, tilt: f64) -> Vec<(f64, f64)> {
+/// The pair as atoms, each with the logarithm of its mass, and what is infinite beyond `top`: its `delta` connected by lines in `e^x` between points that are closer where more of it is.
+fn atoms(pair: &dyn Pair, negligible: f64, cells: usize, tilt: f64, top: f64) -> (Vec<(f64, f64)>, f64) {
     let delta = |x: f64| pair.at(x).delta.estimate();
     let beyond = |x: f64| delta(x) <= negligible.max(pair.infinite().upper());
     let before = |x: f64| delta(-x) + (-x).exp_m1() <= 1e-15;
-    let (left, right) = (-reach(before), reach(beyond).min(pair.greatest_loss()));
+    let (left, right) = (-reach(before), reach(beyond).min(pair.greatest_loss()).min(top));
     let mut points: Vec<(f64, f64)> =
         (0..=8).map(|i| left + (right - left) * f64::from(i) / 8.0).map(|x| (x, delta(x))).collect();
     // Differences of delta over shorter cells are rounding errors.
@@ -199,8 +268,10 @@ fn atoms(pair: &dyn Pair, negligible: f64, cells: usize, tilt: f64) -> Vec<(f64,
         points = finer;
     }
     let tails = tails(&points);
-    let masses = (0..points.len()).map(|i| (points[i].0, tails[i] - tails[i + 1]));
-    masses.filter(|&(_, mass)| mass > 0.0).map(|(x, mass)| (x, mass.ln())).collect()
+    let infinite = if right == top { points[points.len() - 1].1 } else { 0.0 };
+    let beyond = |i: usize| if i == points.len() { infinite } else { tails[i] };
+    let masses = (0..points.len()).map(|i| (points[i].0, tails[i] - beyond(i + 1)));
+    (masses.filter(|&(_, mass)| mass > 0.0).map(|(x, mass)| (x, mass.ln())).collect(), infinite)
 }
 
 /// The mass at each point and beyond, and zero after the last.
