@@ -53,7 +53,9 @@ impl<'a> Composition<'a> {
         if let Some(answer) = singly.settled(self.question) {
             return Ok(answer);
         }
-        if singly.no_loss_exceeds(enough, self.question) {
+        if let Question::Epsilon { at_delta } = self.question
+            && singly.most_epsilon(at_delta) <= enough
+        {
             return Ok(Bounds::new(0.0, enough));
         }
         let mut effort = Effort::for_precision(self.precision).for_kinds(self.terms.len());
@@ -326,8 +328,7 @@ impl<'a> Composition<'a> {
                     Crossing::At(epsilon) | Crossing::Before(epsilon) => epsilon.max(0.0),
                     Crossing::Beyond(_) => return None,
                 };
-                let upper =
-                    if self.singly.infinite.upper() < at_delta { upper.min(self.singly.greatest) } else { upper };
+                let upper = upper.min(self.singly.most_epsilon(at_delta));
                 let lower = match lower.epsilon(at_delta) {
                     Crossing::At(epsilon) | Crossing::Beyond(epsilon) => epsilon.max(0.0),
                     Crossing::Before(_) => 0.0,

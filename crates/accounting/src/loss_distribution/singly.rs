@@ -51,12 +51,9 @@ impl<'a> Singly<'a> {
         }
     }
 
-    /// Whether the sum of the greatest losses is enough to know that the answer is at most this.
-    pub(super) fn no_loss_exceeds(&self, enough: f64, question: Question) -> bool {
-        match question {
-            Question::Epsilon { at_delta } => self.infinite.upper() < at_delta && self.greatest <= enough,
-            Question::Delta { at_epsilon } => at_epsilon >= self.greatest && self.infinite.upper() <= enough,
-        }
+    /// No `epsilon` is above this: no sum of finite losses exceeds the sum of the greatest.
+    pub(super) fn most_epsilon(&self, at_delta: f64) -> f64 {
+        if self.infinite.upper() < at_delta { self.greatest } else { f64::INFINITY }
     }
 
     /// What holds of every composition: it tells no less than any of its releases, and by basic composition `k` releases of `(epsilon/k, d_i)` are
@@ -73,8 +70,7 @@ impl<'a> Singly<'a> {
                 let range = Range::between(0.0, FURTHEST).bracket_from(1.0);
                 let each = least_at_most(|x| self.sum_at(x), at_delta, range);
                 let all = each.map_or(f64::INFINITY, |each| each / share * (1.0 + 1e-9));
-                // Nor does a sum of finite losses exceed the sum of the greatest.
-                if self.infinite.upper() < at_delta { all.min(self.greatest) } else { all }
+                all.min(self.most_epsilon(at_delta))
             }
         };
         Bounds::new(lower.min(upper), upper)

@@ -5,7 +5,7 @@ use super::counters::{Prepared, Record};
 use super::groups::Groups;
 use super::identity::Identities;
 use super::interner::{Interner, NONE};
-use super::kept_groups::{KeptGroups, Placed};
+use super::kept_groups::{KeptGroups, Offer, Placed};
 use super::layout::{Bound, Output, Tracks};
 use super::sample::{Histogram, Sample};
 use super::secret_key::SecretKey;
@@ -123,7 +123,7 @@ impl Bounded {
             if group == NONE {
                 continue;
             }
-            match self.kept.place(unit, group, priority, &self.groups.interner)? {
+            match self.kept.place(Offer { unit, group, priority }, &self.groups.interner)? {
                 Placed::Nowhere => {}
                 placed => scratch.placed.push((row, priority, placed)),
             }

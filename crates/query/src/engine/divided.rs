@@ -83,6 +83,8 @@ impl Reader {
     /// Adds the rows of a batch.
     pub(super) fn absorb(&mut self, batch: &RecordBatch) -> Result<(), QueryError> {
         let (of, rows) = (self.of.clone(), batch.num_rows());
+        // Rows of a batch are numbered by 32 bits here.
+        u32::try_from(rows).map_err(|_| FAULT)?;
         let units = of.unit.of(std::slice::from_ref(batch.column(of.column)), rows, &of.key)?;
         let keys = of.groups.identities(batch, &of.key)?;
         self.values.fill(batch, &of.tracks);

@@ -1,7 +1,7 @@
 //! Up to eight groups a unit, in one line of the cache or two.
 
 use super::interner::Interner;
-use super::kept_groups::{Placed, precedes, upper_half};
+use super::kept_groups::{Offer, Placed, precedes, upper_half};
 use super::lines::{LINE, Lines};
 
 /// For each unit there is room for all of its groups, at a place that follows from the unit's number. A group stays where it was put.
@@ -55,27 +55,20 @@ impl FewGroups {
 
     /// See [`KeptGroups::place`](super::kept_groups::KeptGroups::place); `threshold` is that of the unit.
     #[inline(always)]
-    pub(super) fn place(
-        &mut self,
-        unit: u32,
-        group: u32,
-        priority: u64,
-        threshold: &mut u32,
-        groups: &Interner,
-    ) -> Placed {
-        let unit = unit as usize;
+    pub(super) fn place(&mut self, offer: Offer, threshold: &mut u32, groups: &Interner) -> Placed {
+        let unit = offer.unit as usize;
         let known = &mut self.known.words_mut()[unit * self.width..][..self.width];
-        let offer = Offer { group, priority, first: unit * self.max_groups };
-        match self.max_groups {
-            1 => offer.place::<1>(known, threshold, groups),
-            2 => offer.place::<2>(known, threshold, groups),
-            3 => offer.place::<3>(known, threshold, groups),
-            4 => offer.place::<4>(known, threshold, groups),
-            5 => offer.place::<5>(known, threshold, groups),
-            6 => offer.place::<6>(known, threshold, groups),
-            7 => offer.place::<7>(known, threshold, groups),
-            _ => offer.place::<FEW>(known, threshold, groups),
-        }
+        let placed = match self.max_groups {
+            1 => place_in::<1>(known, offer, threshold, groups),
+            2 => place_in::<2>(known, offer, threshold, groups),
+            3 => place_in::<3>(known, offer, threshold, groups),
+            4 => place_in::<4>(known, offer, threshold, groups),
+            5 => place_in::<5>(known, offer, threshold, groups),
+            6 => place_in::<6>(known, offer, threshold, groups),
+            7 => place_in::<7>(known, offer, threshold, groups),
+            _ => place_in::<FEW>(known, offer, threshold, groups),
+        };
+        placed.after(unit * self.max_groups)
     }
 }
 
@@ -85,44 +78,34 @@ fn group(record: &[u64], max_groups: usize, at: usize) -> u32 {
     (record[max_groups + at / 2] >> (32 * (at % 2))) as u32
 }
 
-/// A group of a unit that asks for a place.
-struct Offer {
-    group: u32,
-    priority: u64,
-    /// The unit's first place.
-    first: usize,
-}
-
-impl Offer {
-    /// The loops are over a number of groups that is known when this is compiled, and so are none.
-    #[inline(always)]
-    fn place<const MAX: usize>(self, record: &mut [u64], threshold: &mut u32, groups: &Interner) -> Placed {
-        let record = &mut record[..MAX + MAX.div_ceil(2)];
-        let (mut known, mut vacant) = (MAX, MAX);
-        for at in (0..MAX).rev() {
-            let there = group(record, MAX, at);
-            known = if there == self.group + 1 { at } else { known };
-            vacant = if there == 0 { at } else { vacant };
-        }
-        if known < MAX {
-            return Placed::Known(self.first + known);
-        }
-        let mut at = vacant;
-        if vacant == MAX {
-            at = last::<MAX>(record, groups);
-            let least = (record[at], group(record, MAX, at) - 1);
-            if !precedes((self.priority, self.group), least, groups) {
-                return Placed::Nowhere;
-            }
-        }
-        record[at] = self.priority;
-        let (word, shift) = (MAX + at / 2, 32 * (at % 2));
-        record[word] = record[word] & !(u64::from(u32::MAX) << shift) | u64::from(self.group + 1) << shift;
-        if vacant >= MAX - 1 {
-            *threshold = upper_half(greatest::<MAX>(record));
-        }
-        Placed::New(self.first + at)
+/// The place among those of the unit. The loops are over a number of groups that is known when this is compiled, and so are none.
+#[inline(always)]
+fn place_in<const MAX: usize>(record: &mut [u64], offer: Offer, threshold: &mut u32, groups: &Interner) -> Placed {
+    let record = &mut record[..MAX + MAX.div_ceil(2)];
+    let (mut known, mut vacant) = (MAX, MAX);
+    for at in (0..MAX).rev() {
+        let there = group(record, MAX, at);
+        known = if there == offer.group + 1 { at } else { known };
+        vacant = if there == 0 { at } else { vacant };
     }
+    if known < MAX {
+        return Placed::Known(known);
+    }
+    let mut at = vacant;
+    if vacant == MAX {
+        at = last::<MAX>(record, groups);
+        let least = (record[at], group(record, MAX, at) - 1);
+        if !precedes((offer.priority, offer.group), least, groups) {
+            return Placed::Nowhere;
+        }
+    }
+    record[at] = offer.priority;
+    let (word, shift) = (MAX + at / 2, 32 * (at % 2));
+    record[word] = record[word] & !(u64::from(u32::MAX) << shift) | u64::from(offer.group + 1) << shift;
+    if vacant >= MAX - 1 {
+        *threshold = upper_half(greatest::<MAX>(record));
+    }
+    Placed::New(at)
 }
 
 #[inline(always)]

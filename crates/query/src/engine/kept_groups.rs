@@ -26,6 +26,14 @@ enum Records {
     Many(ManyGroups),
 }
 
+/// A group of a unit that asks for a place.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Offer {
+    pub(super) unit: u32,
+    pub(super) group: u32,
+    pub(super) priority: u64,
+}
+
 /// Where a row is to be counted: places are numbers from 0, one for each group that a unit keeps.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Placed {
@@ -44,6 +52,16 @@ impl Placed {
         match self {
             Placed::Nowhere => usize::MAX,
             Placed::Known(place) | Placed::New(place) => place,
+        }
+    }
+
+    /// The same, with places counted from `first` on.
+    #[inline(always)]
+    pub(super) fn after(self, first: usize) -> Self {
+        match self {
+            Placed::Nowhere => Placed::Nowhere,
+            Placed::Known(place) => Placed::Known(first + place),
+            Placed::New(place) => Placed::New(first + place),
         }
     }
 }
@@ -106,17 +124,11 @@ impl KeptGroups {
     /// # Errors
     /// If there are `2^32` places already.
     #[inline(always)]
-    pub(super) fn place(
-        &mut self,
-        unit: u32,
-        group: u32,
-        priority: u64,
-        groups: &Interner,
-    ) -> Result<Placed, QueryError> {
-        let threshold = &mut self.thresholds[unit as usize];
+    pub(super) fn place(&mut self, offer: Offer, groups: &Interner) -> Result<Placed, QueryError> {
+        let threshold = &mut self.thresholds[offer.unit as usize];
         match &mut self.records {
-            Records::Few(few) => Ok(few.place(unit, group, priority, threshold, groups)),
-            Records::Many(many) => many.place(unit, group, priority, threshold, groups),
+            Records::Few(few) => Ok(few.place(offer, threshold, groups)),
+            Records::Many(many) => many.place(offer, threshold, groups),
         }
     }
 }
@@ -183,7 +195,8 @@ mod tests {
                     assert!(before >= max_groups as usize);
                 }
                 seen[unit as usize].insert((priority, groups.item(group as u32), group as u32));
-                match kept.place(unit as u32, group as u32, priority, &groups).expect("room") {
+                let offer = Offer { unit: unit as u32, group: group as u32, priority };
+                match kept.place(offer, &groups).expect("room") {
                     Placed::Nowhere => assert!(upper_half(priority) >= kept.thresholds[unit as usize]),
                     Placed::Known(place) => rows[place] += 1,
                     Placed::New(place) => rows[place] = 1,

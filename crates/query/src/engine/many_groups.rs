@@ -1,7 +1,7 @@
 //! Any number of groups a unit, in heaps.
 
 use super::interner::Interner;
-use super::kept_groups::{Placed, precedes, upper_half};
+use super::kept_groups::{Offer, Placed, precedes, upper_half};
 use crate::QueryError;
 use std::collections::HashMap;
 
@@ -79,14 +79,8 @@ impl ManyGroups {
     }
 
     /// See [`KeptGroups::place`](super::kept_groups::KeptGroups::place); `threshold` is that of the unit.
-    pub(super) fn place(
-        &mut self,
-        unit: u32,
-        group: u32,
-        priority: u64,
-        threshold: &mut u32,
-        groups: &Interner,
-    ) -> Result<Placed, QueryError> {
+    pub(super) fn place(&mut self, offer: Offer, threshold: &mut u32, groups: &Interner) -> Result<Placed, QueryError> {
+        let Offer { unit, group, .. } = offer;
         let kept = self.entries(unit as usize);
         let known = if kept.len() <= SEARCHED {
             kept.iter().fold(None, |known, entry| if entry.group == group { Some(entry.place) } else { known })
@@ -95,19 +89,13 @@ impl ManyGroups {
         };
         match known {
             Some(place) => Ok(Placed::Known(place as usize)),
-            None if kept.len() < self.max_groups => self.push(unit, group, priority, threshold, groups),
-            None => Ok(self.replace(unit, group, priority, threshold, groups)),
+            None if kept.len() < self.max_groups => self.push(offer, threshold, groups),
+            None => Ok(self.replace(offer, threshold, groups)),
         }
     }
 
-    fn push(
-        &mut self,
-        unit: u32,
-        group: u32,
-        priority: u64,
-        threshold: &mut u32,
-        groups: &Interner,
-    ) -> Result<Placed, QueryError> {
+    fn push(&mut self, offer: Offer, threshold: &mut u32, groups: &Interner) -> Result<Placed, QueryError> {
+        let Offer { unit, group, priority } = offer;
         let place = u32::try_from(self.places).map_err(|_| QueryError::Capacity {
             of: "groups of all units together",
             limit: "at most 4294967296 can be kept; a smaller max_groups keeps fewer",
@@ -143,7 +131,8 @@ impl ManyGroups {
         start
     }
 
-    fn replace(&mut self, unit: u32, group: u32, priority: u64, threshold: &mut u32, groups: &Interner) -> Placed {
+    fn replace(&mut self, offer: Offer, threshold: &mut u32, groups: &Interner) -> Placed {
+        let Offer { unit, group, priority } = offer;
         let Heap { start, len, .. } = self.heaps[unit as usize];
         let entries = &mut self.entries[start..start + len as usize];
         let last = entries[0];
@@ -211,7 +200,7 @@ mod tests {
         let mut threshold = u32::MAX;
         for group in 0..1_000_000 {
             let priority = u64::from(group ^ 0x5555).wrapping_mul(0x9e37_79b9_7f4a_7c15);
-            kept.place(0, group, priority, &mut threshold, &groups).expect("room");
+            kept.place(Offer { unit: 0, group, priority }, &mut threshold, &groups).expect("room");
         }
         assert_eq!((kept.of(0).count(), kept.places(), kept.index.len()), (40, 40, 40));
         assert!(kept.entries.len() <= 120);
