@@ -58,17 +58,17 @@ impl FewGroups {
     pub(super) fn place(&mut self, offer: Offer, threshold: &mut u32, groups: &Interner) -> Placed {
         let unit = offer.unit as usize;
         let known = &mut self.known.words_mut()[unit * self.width..][..self.width];
-        let placed = match self.max_groups {
-            1 => place_in::<1>(known, offer, threshold, groups),
-            2 => place_in::<2>(known, offer, threshold, groups),
-            3 => place_in::<3>(known, offer, threshold, groups),
-            4 => place_in::<4>(known, offer, threshold, groups),
-            5 => place_in::<5>(known, offer, threshold, groups),
-            6 => place_in::<6>(known, offer, threshold, groups),
-            7 => place_in::<7>(known, offer, threshold, groups),
-            _ => place_in::<FEW>(known, offer, threshold, groups),
-        };
-        placed.after(unit * self.max_groups)
+        let first = unit * self.max_groups;
+        match self.max_groups {
+            1 => place_in::<1>(known, first, offer, threshold, groups),
+            2 => place_in::<2>(known, first, offer, threshold, groups),
+            3 => place_in::<3>(known, first, offer, threshold, groups),
+            4 => place_in::<4>(known, first, offer, threshold, groups),
+            5 => place_in::<5>(known, first, offer, threshold, groups),
+            6 => place_in::<6>(known, first, offer, threshold, groups),
+            7 => place_in::<7>(known, first, offer, threshold, groups),
+            _ => place_in::<FEW>(known, first, offer, threshold, groups),
+        }
     }
 }
 
@@ -78,9 +78,15 @@ fn group(record: &[u64], max_groups: usize, at: usize) -> u32 {
     (record[max_groups + at / 2] >> (32 * (at % 2))) as u32
 }
 
-/// The place among those of the unit. The loops are over a number of groups that is known when this is compiled, and so are none.
+/// The place of an offer, where `first` is that of the unit's first group. The loops are over a number of groups that is known when this is compiled, and so are none.
 #[inline(always)]
-fn place_in<const MAX: usize>(record: &mut [u64], offer: Offer, threshold: &mut u32, groups: &Interner) -> Placed {
+fn place_in<const MAX: usize>(
+    record: &mut [u64],
+    first: usize,
+    offer: Offer,
+    threshold: &mut u32,
+    groups: &Interner,
+) -> Placed {
     let record = &mut record[..MAX + MAX.div_ceil(2)];
     let (mut known, mut vacant) = (MAX, MAX);
     for at in (0..MAX).rev() {
@@ -89,7 +95,7 @@ fn place_in<const MAX: usize>(record: &mut [u64], offer: Offer, threshold: &mut 
         vacant = if there == 0 { at } else { vacant };
     }
     if known < MAX {
-        return Placed::Known(known);
+        return Placed::Known(first + known);
     }
     let mut at = vacant;
     if vacant == MAX {
@@ -105,7 +111,7 @@ fn place_in<const MAX: usize>(record: &mut [u64], offer: Offer, threshold: &mut 
     if vacant >= MAX - 1 {
         *threshold = upper_half(greatest::<MAX>(record));
     }
-    Placed::New(at)
+    Placed::New(first + at)
 }
 
 #[inline(always)]

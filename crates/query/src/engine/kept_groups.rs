@@ -54,16 +54,6 @@ impl Placed {
             Placed::Known(place) | Placed::New(place) => place,
         }
     }
-
-    /// The same, with places counted from `first` on.
-    #[inline(always)]
-    pub(super) fn after(self, first: usize) -> Self {
-        match self {
-            Placed::Nowhere => Placed::Nowhere,
-            Placed::Known(place) => Placed::Known(first + place),
-            Placed::New(place) => Placed::New(first + place),
-        }
-    }
 }
 
 impl KeptGroups {
