@@ -12,6 +12,7 @@ mod answer;
 mod draft;
 mod engine;
 mod error;
+mod expression;
 mod figures;
 mod nan;
 mod preferences;

@@ -26,7 +26,7 @@ mod csv_reader;
 mod csv_table;
 mod data_file;
 mod error;
-mod field;
+pub(crate) mod field;
 mod file_table;
 mod files;
 mod origins;

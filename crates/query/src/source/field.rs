@@ -8,7 +8,7 @@ use datafusion::arrow::datatypes::Date32Type;
 use reticent_policy::LONGEST_TEXT;
 
 /// A whole number, with spaces around it; a number with a fraction or an exponent is cut towards zero.
-pub(super) fn integer(bytes: &[u8]) -> Option<i64> {
+pub(crate) fn integer(bytes: &[u8]) -> Option<i64> {
     let text = ascii(bytes)?;
     if let Ok(number) = text.parse() {
         return Some(number);
@@ -21,18 +21,18 @@ pub(super) fn integer(bytes: &[u8]) -> Option<i64> {
 }
 
 /// A number without its fraction, if 64 bits hold it.
-pub(super) fn whole(number: f64) -> Option<i64> {
+pub(crate) fn whole(number: f64) -> Option<i64> {
     // From -2^63 to below 2^63, both exact; NaN is in no range.
     (-9_223_372_036_854_775_808.0..9_223_372_036_854_775_808.0).contains(&number).then_some(number as i64)
 }
 
 /// A number, with spaces around it; NaN is no number, infinities are.
-pub(super) fn real(bytes: &[u8]) -> Option<f64> {
+pub(crate) fn real(bytes: &[u8]) -> Option<f64> {
     ascii(bytes)?.parse().ok().filter(|number: &f64| !number.is_nan())
 }
 
 /// True or false, as people write it.
-pub(super) fn boolean(bytes: &[u8]) -> Option<bool> {
+pub(crate) fn boolean(bytes: &[u8]) -> Option<bool> {
     let text = ascii(bytes)?;
     let is = |words: [&str; 5]| words.iter().any(|word| text.eq_ignore_ascii_case(word));
     if is(["true", "t", "yes", "y", "1"]) {
@@ -45,7 +45,7 @@ pub(super) fn boolean(bytes: &[u8]) -> Option<bool> {
 }
 
 /// A date as `2024-01-31`, in days since 1970-01-01; a time of day after it is left out.
-pub(super) fn date(bytes: &[u8]) -> Option<i32> {
+pub(crate) fn date(bytes: &[u8]) -> Option<i32> {
     let text = ascii(bytes)?;
     if let Some(days) = Date32Type::parse(text).filter(|_| text.len() <= 10) {
         return Some(days);
@@ -54,12 +54,12 @@ pub(super) fn date(bytes: &[u8]) -> Option<i32> {
 }
 
 /// A moment as ISO 8601 has it, in microseconds since 1970-01-01T00:00:00Z, UTC unless it says otherwise.
-pub(super) fn timestamp(bytes: &[u8]) -> Option<i64> {
+pub(crate) fn timestamp(bytes: &[u8]) -> Option<i64> {
     string_to_datetime(&Utc, ascii(bytes)?).ok().map(|moment| moment.timestamp_micros())
 }
 
 /// Text, valid and not too long.
-pub(super) fn text(bytes: &[u8]) -> Cow<'_, str> {
+pub(crate) fn text(bytes: &[u8]) -> Cow<'_, str> {
     match String::from_utf8_lossy(bytes) {
         Cow::Borrowed(text) => Cow::Borrowed(cut(text)),
         Cow::Owned(mut text) => {
@@ -70,7 +70,7 @@ pub(super) fn text(bytes: &[u8]) -> Cow<'_, str> {
 }
 
 /// The beginning of a text that is kept.
-pub(super) fn cut(text: &str) -> &str {
+pub(crate) fn cut(text: &str) -> &str {
     &text[..text.floor_char_boundary(LONGEST_TEXT)]
 }
 

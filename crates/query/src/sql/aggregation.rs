@@ -4,13 +4,13 @@ use super::domain::Domains;
 use super::facts::Domain;
 use super::rows::{Rows, Unit, planner, refused};
 use super::statistics::{Collector, Formula};
-use super::total::Total;
 use crate::engine::Measure;
 use crate::error::QueryError;
+use crate::expression::Total;
 use datafusion::arrow::datatypes::{DataType, TimeUnit};
 use datafusion::common::{Column, ScalarValue, TableReference};
 use datafusion::execution::SessionState;
-use datafusion::logical_expr::{Aggregate, Expr, ExprSchemable, LogicalPlan, Projection, try_cast};
+use datafusion::logical_expr::{Aggregate, Expr, ExprSchemable, LogicalPlan, Projection, cast};
 use datafusion::prelude::lit;
 use std::sync::Arc;
 
@@ -131,13 +131,11 @@ pub(crate) async fn aggregation(
     }
     let rows = &Rows { facts, ..rows.clone() };
     let schema = rows.plan.schema().clone();
-    let no_subquery =
-        |_: &LogicalPlan| refused("a sub-query inside an aggregate or a group key is not offered; write a join");
     let fact = |column: &Column| rows.fact(column);
     let domains = Domains { state, schema: &schema, facts: &fact };
     let mut expressions = Vec::new();
     let mut keys = Vec::new();
-    let total = Total::new(&schema, &no_subquery);
+    let total = Total::new(&schema);
     for (place, key) in aggregate.group_expr.iter().enumerate() {
         if matches!(key, Expr::GroupingSet(_)) {
             return refused("GROUPING SETS, ROLLUP and CUBE are not offered; ask one GROUP BY at a time");
@@ -149,11 +147,11 @@ pub(crate) async fn aggregation(
                 "groups by {data_type} are not offered: numbers, texts, truth values, dates and moments are"
             ));
         };
-        let mut value = total.expression(key)?;
+        let mut value = key.clone();
         if engine_type != data_type {
-            value = try_cast(value, engine_type.clone());
+            value = cast(value, engine_type.clone());
         }
-        expressions.push(value.alias(format!("key{place}")));
+        expressions.push(total.expression(&value)?.alias(format!("key{place}")));
         keys.push(Key { name, relation, data_type, engine_type, values: domains.values(key) });
     }
     let mut collector = Collector::new(rows, total, limits.max_rows);

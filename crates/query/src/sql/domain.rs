@@ -5,8 +5,8 @@
 
 use super::facts::{Domain, Facts};
 use super::range::range_of;
-use super::total::{Total, constant};
 use crate::error::QueryError;
+use crate::expression::{Total, constant};
 use datafusion::arrow::array::RecordBatch;
 use datafusion::arrow::datatypes::{DataType, Field, Schema};
 use datafusion::common::tree_node::{Transformed, TreeNode, TreeNodeRecursion};
@@ -212,10 +212,7 @@ impl Domains<'_> {
         let schema = Arc::new(Schema::new(fields));
         let batch = RecordBatch::try_new(schema.clone(), arrays).map_err(|error| failed(error.into()))?;
         let schema = DFSchema::try_from(schema.as_ref().clone()).map_err(failed)?;
-        let no_subquery = |_: &datafusion::logical_expr::LogicalPlan| {
-            Err(QueryError::Refused("a sub-query has no list of values".to_owned()))
-        };
-        let total = Total::new(&schema, &no_subquery).expression(&over_columns)?;
+        let total = Total::new(&schema).expression(&over_columns)?;
         let physical = self.state.create_physical_expr(total, &schema).map_err(failed)?;
         let values = physical.evaluate(&batch).and_then(|value| value.into_array(combinations)).map_err(failed)?;
         (0..values.len()).map(|row| ScalarValue::try_from_array(&values, row).map_err(failed)).collect()

@@ -1,22 +1,17 @@
 //! SQL: read, checked and split at its private aggregate.
 //!
 //! A query is planned by the engine's own planner over tables that have names and types but no rows. The tree that comes out is walked once ([`walk`]): what is below the one private aggregate are rows that each belong to
-//! one unit ([`rows`]), what is above sees released figures only ([`released`]). Every expression is checked against a list of what is offered and made total ([`total`]). Everything else is refused by name.
+//! one unit ([`rows`]), what is above sees released figures only ([`released`]). Every expression is read into our own ([`crate::expression`]). Everything else is refused by name.
 
 mod aggregation;
-mod arithmetic;
-mod calendar;
 mod domain;
 mod facts;
-mod functions;
-mod joined_text;
 mod options;
 mod public;
 mod range;
 mod released;
 mod rows;
 mod statistics;
-mod total;
 mod walk;
 
 pub use aggregation::{Aggregation, Key, Output};
@@ -27,7 +22,5 @@ pub(crate) use facts::{Domain, Facts};
 pub(crate) use options::take_options;
 pub(crate) use range::Range;
 pub(crate) use released::{RELEASED, released_schema};
-pub(crate) use rows::planner;
-#[cfg(test)]
-pub(crate) use total::Total;
+pub(crate) use rows::{planner, refused};
 pub(crate) use walk::{Relation, Walk};

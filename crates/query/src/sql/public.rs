@@ -2,9 +2,9 @@
 
 use super::facts::{Domain, Facts};
 use super::rows::{plain_column, planner, refused};
-use super::total::Total;
 use super::walk::Walk;
 use crate::error::QueryError;
+use crate::expression::Total;
 use datafusion::common::Column;
 use datafusion::common::tree_node::{Transformed, TreeNode, TreeNodeRecursion};
 use datafusion::logical_expr::expr_rewriter::NamePreserver;
@@ -51,13 +51,12 @@ impl Walk<'_> {
     /// The same plan with expressions that have an answer for every row. What the engine reads of a public table can depend on the private rows that it is joined with, and so could an error.
     fn total_public(&self, plan: &LogicalPlan) -> Result<LogicalPlan, QueryError> {
         let mut wrong = None;
-        let subquery = |plan: &LogicalPlan| self.public(plan);
         let total = plan.clone().transform_up(|node| {
             let schema = merge_schema(&node.inputs());
             let names = NamePreserver::new(&node);
             let rewritten = node.map_expressions(|expression| {
                 let name = names.save(&expression);
-                match Total::new(&schema, &subquery).aggregate(&expression) {
+                match Total::new(&schema).aggregate(&expression) {
                     Ok(total) => Ok(Transformed::yes(name.restore(total))),
                     Err(error) => {
                         wrong.get_or_insert(error);

@@ -3,7 +3,7 @@
 //! Privacy does not rest on this: values are clamped to the range that is found before they are summed. A range that is too narrow would clamp, one that is too wide
 //! would add noise.
 
-use super::total::constant;
+use crate::expression::constant;
 use datafusion::arrow::datatypes::DataType;
 use datafusion::common::{Column, ScalarValue};
 use datafusion::logical_expr::{Expr, Operator};

@@ -5,8 +5,8 @@
 
 use super::aggregation::Aggregation;
 use super::rows::{plain_column, planner, refused};
-use super::total::Total;
 use crate::error::QueryError;
+use crate::expression::Total;
 use datafusion::arrow::datatypes::{DataType, Field, Schema};
 use datafusion::common::Column;
 use datafusion::common::tree_node::{Transformed, TreeNode};
@@ -14,7 +14,7 @@ use datafusion::datasource::{empty::EmptyTable, provider_as_source};
 use datafusion::functions::math::expr_fn::{round, sqrt};
 use datafusion::logical_expr::{
     Aggregate, Distinct, Expr, ExprSchemable, Filter, Join, LogicalPlan, LogicalPlanBuilder, Projection, Sort,
-    SubqueryAlias, try_cast,
+    SubqueryAlias, cast,
 };
 use datafusion::prelude::lit;
 use std::sync::Arc;
@@ -34,14 +34,10 @@ pub(crate) struct Released {
 /// The name of the table of released figures in the plan.
 pub(crate) const RELEASED: &str = "__released";
 
-fn no_subquery(_: &LogicalPlan) -> Result<LogicalPlan, QueryError> {
-    refused("a sub-query above the aggregates is not offered; write a join with a public table")
-}
-
 /// An expression over released figures, total and under its own name.
 fn named(input: &LogicalPlan, expression: &Expr) -> Result<Expr, QueryError> {
     let (relation, name) = expression.qualified_name();
-    let total = Total::new(input.schema(), &no_subquery).expression(expression)?;
+    let total = Total::new(input.schema()).expression(expression)?;
     Ok(if total.qualified_name() == (relation.clone(), name.clone()) {
         total
     } else {
@@ -108,7 +104,7 @@ impl Released {
         while let Expr::Alias(alias) = bare {
             bare = &alias.expr;
         }
-        let float = |value: Expr| try_cast(value, DataType::Float64);
+        let float = |value: Expr| cast(value, DataType::Float64);
         let mut columns: Vec<&Column> = bare.column_refs().into_iter().collect();
         columns.sort();
         let mut squares: Option<Expr> = None;
@@ -119,7 +115,7 @@ impl Released {
             if of.is_integer() {
                 moved = round(vec![moved]);
             }
-            let moved = try_cast(moved, of);
+            let moved = cast(moved, of);
             let elsewhere = bare
                 .clone()
                 .transform(|inner| {
@@ -137,7 +133,7 @@ impl Released {
                 Some(sum) => sum + square,
             });
         }
-        Ok(squares.map(sqrt))
+        squares.map(|squares| Total::new(schema).expression(&sqrt(squares))).transpose()
     }
 
     pub(crate) fn project(self, projection: &Projection) -> Result<Released, QueryError> {
@@ -145,7 +141,7 @@ impl Released {
         let mut half_widths = Vec::new();
         for (place, expression) in projection.expr.iter().enumerate() {
             let named = named(&self.plan, expression)?;
-            if let Some(width) = self.width(&named)? {
+            if let Some(width) = self.width(expression)? {
                 half_widths.push((place, width));
             }
             expressions.push(named);
@@ -168,7 +164,7 @@ impl Released {
     }
 
     pub(crate) fn filter(self, filter: &Filter) -> Result<Released, QueryError> {
-        let predicate = Total::new(self.plan.schema(), &no_subquery).expression(&filter.predicate)?;
+        let predicate = Total::new(self.plan.schema()).condition(&filter.predicate)?;
         let plan = LogicalPlan::Filter(Filter::try_new(predicate, Arc::new(self.plan)).map_err(planner)?);
         Ok(Released { plan, ..self })
     }
@@ -176,7 +172,7 @@ impl Released {
     pub(crate) fn sort(self, sort: &Sort) -> Result<Released, QueryError> {
         let mut sort = sort.clone();
         for key in &mut sort.expr {
-            key.expr = Total::new(self.plan.schema(), &no_subquery).expression(&key.expr)?;
+            key.expr = Total::new(self.plan.schema()).expression(&key.expr)?;
         }
         sort.input = Arc::new(self.plan);
         Ok(Released {
@@ -217,7 +213,7 @@ impl Released {
     pub(crate) fn aggregate(self, aggregate: &Aggregate) -> Result<Released, QueryError> {
         let input = self.bare()?;
         let keys = aggregate.group_expr.iter().map(|key| named(&input, key)).collect::<Result<_, _>>()?;
-        let total = Total::new(input.schema(), &no_subquery);
+        let total = Total::new(input.schema());
         let call = |expression: &Expr| {
             let (relation, name) = expression.qualified_name();
             Ok(total.aggregate(expression)?.alias_qualified(relation, name))
@@ -233,12 +229,12 @@ impl Released {
         let others = public.schema().fields().len();
         let (left, right) = if released_is_left { (self.plan, public) } else { (public, self.plan) };
         let total =
-            |side: &LogicalPlan, expression: &Expr| Total::new(side.schema(), &no_subquery).expression(expression);
+            |side: &LogicalPlan, expression: &Expr| Total::new(side.schema()).expression(expression);
         let on = join.on.iter().map(|(a, b)| Ok((total(&left, a)?, total(&right, b)?)));
         let on = on.collect::<Result<Vec<_>, QueryError>>()?;
         let both = left.schema().join(right.schema()).map_err(planner)?;
         let filter =
-            join.filter.as_ref().map(|filter| Total::new(&both, &no_subquery).expression(filter)).transpose()?;
+            join.filter.as_ref().map(|filter| Total::new(&both).condition(filter)).transpose()?;
         let again = Join::try_new(
             Arc::new(left),
             Arc::new(right),
@@ -290,7 +286,7 @@ impl Released {
                 Some(width) => Expr::Column(Column::from(schema.qualified_field(width))),
                 None => lit(datafusion::common::ScalarValue::Float64(None)),
             };
-            expressions.push(try_cast(width, DataType::Float64).alias(format!("__width{number}")));
+            expressions.push(cast(width, DataType::Float64).alias(format!("__width{number}")));
         }
         let plan = Projection::try_new(expressions, Arc::new(self.plan)).map_err(planner)?;
         Ok((LogicalPlan::Projection(plan), count))

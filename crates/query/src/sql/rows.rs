@@ -120,9 +120,10 @@ impl Rows {
         Facts { range: range_of(expression, &|column| self.fact(column).range), ..Facts::unknown() }
     }
 
-    /// The same rows in other words: `expressions` are total and named, and the unit is carried on.
-    pub(crate) fn projected(&self, mut expressions: Vec<Expr>) -> Result<Rows, QueryError> {
-        let mut facts: Vec<Facts> = expressions.iter().map(|expression| self.facts_of(expression)).collect();
+    /// The same rows in other words: `expressions` are total and named, `written` are the same as the
+    /// query has them, and the unit is carried on.
+    pub(crate) fn projected(&self, mut expressions: Vec<Expr>, written: &[Expr]) -> Result<Rows, QueryError> {
+        let mut facts: Vec<Facts> = written.iter().map(|expression| self.facts_of(expression)).collect();
         let mut hidden = false;
         let unit = match self.unit_column() {
             None => Unit::EachRow,
@@ -146,12 +147,15 @@ impl Rows {
     }
 }
 
-/// The equalities that a join demands, left side first: those of its key, and those in its condition.
-pub(crate) fn equalities(join: &Join) -> Vec<(Expr, Expr)> {
+/// The equalities that a join demands, left side first, and its other conditions.
+pub(crate) fn equalities(join: &Join) -> (Vec<(Expr, Expr)>, Vec<Expr>) {
     let (left, right) = (join.left.schema(), join.right.schema());
     // An equality of two columns of one side (`p.id = p.id`) says nothing about the other.
-    let of = |side: &DFSchema, part: &Expr| part.column_refs().into_iter().all(|column| side.has_column(column));
-    let mut pairs = join.on.clone();
+    let of = |side: &DFSchema, part: &Expr| {
+        let columns = part.column_refs();
+        !columns.is_empty() && columns.into_iter().all(|column| side.has_column(column))
+    };
+    let (mut pairs, mut others) = (join.on.clone(), Vec::new());
     for condition in join.filter.iter().flat_map(split_conjunction) {
         if let Expr::BinaryExpr(binary) = condition
             && binary.op == Operator::Eq
@@ -159,12 +163,15 @@ pub(crate) fn equalities(join: &Join) -> Vec<(Expr, Expr)> {
             let (a, b) = (binary.left.as_ref(), binary.right.as_ref());
             if of(left, a) && of(right, b) {
                 pairs.push((a.clone(), b.clone()));
+                continue;
             } else if of(left, b) && of(right, a) {
                 pairs.push((b.clone(), a.clone()));
+                continue;
             }
         }
+        others.push(condition.clone());
     }
-    pairs
+    (pairs, others)
 }
 
 /// Which rows a side of a join can lose to NULL.
@@ -228,9 +235,14 @@ pub(crate) fn with_public(
 }
 
 /// A join of private rows with private rows, which must be of the same unit.
-pub(crate) fn of_one_unit(join: Join, left: &Rows, right: &Rows) -> Result<Rows, QueryError> {
+pub(crate) fn of_one_unit(
+    join: Join,
+    equal: &[(Expr, Expr)],
+    left: &Rows,
+    right: &Rows,
+) -> Result<Rows, QueryError> {
     use JoinType::{Inner, Left, LeftAnti, LeftSemi, Right, RightAnti, RightSemi};
-    let same_unit = equalities(&join).iter().any(|(a, b)| left.is_unit(a) && right.is_unit(b));
+    let same_unit = equal.iter().any(|(a, b)| left.is_unit(a) && right.is_unit(b));
     if !same_unit {
         return refused(
             "two private tables are joined, but not on the privacy unit: a row would then belong to two people. Write \

@@ -3,13 +3,13 @@
 use super::facts::Facts;
 use super::range::Range;
 use super::rows::{Rows, plain_column, planner, refused};
-use super::total::{Total, constant};
 use crate::engine::Measure;
 use crate::error::QueryError;
+use crate::expression::{Total, constant};
 use datafusion::arrow::datatypes::DataType;
 use datafusion::common::ScalarValue;
 use datafusion::logical_expr::expr::AggregateFunction;
-use datafusion::logical_expr::{Expr, ExprSchemable, try_cast, when};
+use datafusion::logical_expr::{Expr, ExprSchemable, cast, when};
 use datafusion::prelude::lit;
 use reticent_release::{Contribution, Grid, Statistic};
 
@@ -68,11 +68,13 @@ impl<'a> Collector<'a> {
         Collector { rows, total, max_rows, values: Vec::new(), measures: Vec::new() }
     }
 
-    fn value(&mut self, expression: Expr) -> usize {
-        self.values.iter().position(|known| known == &expression).unwrap_or_else(|| {
+    /// The index of the value column of an expression, which is made total.
+    fn value(&mut self, expression: &Expr) -> Result<usize, QueryError> {
+        let expression = self.total.expression(expression)?;
+        Ok(self.values.iter().position(|known| known == &expression).unwrap_or_else(|| {
             self.values.push(expression);
             self.values.len() - 1
-        })
+        }))
     }
 
     fn measure(&mut self, statistic: Statistic, value: Option<usize>) -> usize {
@@ -89,10 +91,10 @@ impl<'a> Collector<'a> {
 
     /// The expression as the aggregate sees it: NULL where its FILTER does not hold.
     fn filtered(&self, expression: &Expr, filter: Option<&Expr>) -> Result<Expr, QueryError> {
-        let value = self.total.expression(expression)?;
+        let value = expression.clone();
         match filter {
             None => Ok(value),
-            Some(condition) => when(self.total.expression(condition)?, value).end().map_err(planner),
+            Some(condition) => when(condition.clone(), value).end().map_err(planner),
         }
     }
 
@@ -119,7 +121,7 @@ impl<'a> Collector<'a> {
     /// The value in the type that the engine sums: integers or floats of 64 bits.
     fn summable(&self, expression: Expr, integer: bool) -> Result<Expr, QueryError> {
         let wanted = if integer { DataType::Int64 } else { DataType::Float64 };
-        Ok(if self.type_of(&expression)? == wanted { expression } else { try_cast(expression, wanted) })
+        Ok(if self.type_of(&expression)? == wanted { expression } else { cast(expression, wanted) })
     }
 
     /// How many of a value there are. If it is a column that is never NULL, these are all rows, and `COUNT(*)` is the same statistic.
@@ -162,21 +164,21 @@ impl<'a> Collector<'a> {
                     let bare = self.filtered(argument, filter)?;
                     self.summable(bare, integer)?
                 } else {
-                    let present = self.total.expression(argument)?.is_not_null();
+                    let present = argument.clone().is_not_null();
                     let condition = match filter {
                         None => present,
-                        Some(filter) => present.and(self.total.expression(filter)?),
+                        Some(filter) => present.and(filter.clone()),
                     };
                     when(condition, lit(1_i64)).end().map_err(planner)?
                 };
-                let value = self.value(value);
+                let value = self.value(&value)?;
                 Ok(Formula::Count(self.count_of(value)))
             }
             ("sum", [argument]) => {
                 let (bare, facts, integer) = self.number("SUM", argument)?;
                 let filtered = self.filtered(&bare, filter)?;
                 let expression = self.summable(filtered, integer)?;
-                let value = self.value(expression);
+                let value = self.value(&expression)?;
                 let (lower, upper) = (facts.range.lower, facts.range.upper);
                 if let Some(unit) = facts.unit_range {
                     let grid = Grid::for_values(lower, upper, integer)?;
@@ -209,7 +211,7 @@ impl<'a> Collector<'a> {
                 let (sum, count) = self.centred(&bare, &facts, integer, filter)?;
                 let around = Grid::around_midpoint(facts.range.lower, facts.range.upper, integer)?;
                 let distance = self.summable(self.filtered(&bare, filter)?, false)? - lit(around.centre);
-                let value = self.value(distance.clone() * distance);
+                let value = self.value(&(distance.clone() * distance))?;
                 let contribution = Contribution::Rows(self.max_rows);
                 let squares = self.measure(Statistic::Sum { grid: around.of_squares()?, contribution }, Some(value));
                 let sample = !name.ends_with("_pop");
@@ -247,7 +249,7 @@ impl<'a> Collector<'a> {
         filter: Option<&Expr>,
     ) -> Result<(usize, usize), QueryError> {
         let expression = self.summable(self.filtered(bare, filter)?, integer)?;
-        let value = self.value(expression);
+        let value = self.value(&expression)?;
         let grid = Grid::around_midpoint(facts.range.lower, facts.range.upper, integer)?;
         let contribution = Contribution::Rows(self.max_rows);
         let sum = self.measure(Statistic::Sum { grid, contribution }, Some(value));
@@ -257,7 +259,7 @@ impl<'a> Collector<'a> {
     fn quantile(&mut self, argument: &Expr, filter: Option<&Expr>, point: f64) -> Result<Formula, QueryError> {
         let (bare, facts, integer) = self.number("a quantile", argument)?;
         let expression = self.summable(self.filtered(&bare, filter)?, integer)?;
-        let value = self.value(expression);
+        let value = self.value(&expression)?;
         let grid = Grid::around_midpoint(facts.range.lower, facts.range.upper, integer)?;
         // Quantiles of one value are released together.
         let mut known = self.measures.iter_mut().enumerate();

@@ -7,13 +7,13 @@ use super::released::Released;
 use super::rows::{
     Limits, Rows, Unit, equalities, facts_of_unit_aggregate, of_one_unit, planner, refused, with_public,
 };
-use super::total::Total;
 use crate::error::QueryError;
+use crate::expression::Total;
 use crate::tables::Tables;
 use datafusion::execution::SessionState;
 use datafusion::logical_expr::expr::{AggregateFunction, Alias};
 use datafusion::logical_expr::{
-    Aggregate, Distinct, Expr, Filter, Join, LogicalPlan, Projection, SubqueryAlias, Union,
+    Aggregate, Distinct, Expr, Filter, Join, LogicalPlan, Projection, SubqueryAlias, Union, and,
 };
 use futures::future::BoxFuture;
 use reticent_policy::Privacy;
@@ -118,8 +118,7 @@ impl<'a> Walk<'a> {
     }
 
     fn total(&self, input: &LogicalPlan, expression: &Expr) -> Result<Expr, QueryError> {
-        let subquery = |plan: &LogicalPlan| self.public(plan);
-        Total::new(input.schema(), &subquery).expression(expression)
+        Total::new(input.schema()).expression(expression)
     }
 
     async fn alias(&self, alias: &SubqueryAlias) -> Result<Relation, QueryError> {
@@ -141,7 +140,7 @@ impl<'a> Walk<'a> {
             Relation::Public(_) => Relation::Public(self.public(&LogicalPlan::Projection(projection.clone()))?),
             Relation::Rows(rows) => {
                 let named = projection.expr.iter().map(|expression| self.named(&rows.plan, expression));
-                Relation::Rows(Box::new(rows.projected(named.collect::<Result<_, _>>()?)?))
+                Relation::Rows(Box::new(rows.projected(named.collect::<Result<_, _>>()?, &projection.expr)?))
             }
             Relation::Released(inner) => {
                 let (released, private) = *inner;
@@ -154,7 +153,7 @@ impl<'a> Walk<'a> {
         Ok(match self.relation(&filter.input).await? {
             Relation::Public(_) => Relation::Public(self.public(&LogicalPlan::Filter(filter.clone()))?),
             Relation::Rows(mut rows) => {
-                let predicate = self.total(&rows.plan, &filter.predicate)?;
+                let predicate = Total::new(rows.plan.schema()).condition(&filter.predicate)?;
                 let input = Arc::new(rows.plan.clone());
                 rows.plan = LogicalPlan::Filter(Filter::try_new(predicate, input).map_err(planner)?);
                 Relation::Rows(rows)
@@ -327,12 +326,14 @@ impl<'a> Walk<'a> {
             Relation::Released(inner) => inner.0.plan.clone(),
         };
         let (left_plan, right_plan) = (plan_of(&left), plan_of(&right));
+        // Equalities are the keys of the join: the engine cannot find them in what is computed.
+        let (equal, others) = equalities(join);
         let rebuilt = || -> Result<Join, QueryError> {
-            let on = join.on.iter().map(|(a, b)| Ok((self.total(&left_plan, a)?, self.total(&right_plan, b)?)));
+            let on = equal.iter().map(|(a, b)| Ok((self.total(&left_plan, a)?, self.total(&right_plan, b)?)));
             let on = on.collect::<Result<Vec<_>, QueryError>>()?;
             let both = left_plan.schema().join(right_plan.schema()).map_err(planner)?;
-            let subquery = |plan: &LogicalPlan| self.public(plan);
-            let filter = join.filter.as_ref().map(|filter| Total::new(&both, &subquery).expression(filter));
+            let filter = others.iter().cloned().reduce(and);
+            let filter = filter.map(|filter| Total::new(&both).condition(&filter));
             Join::try_new(
                 Arc::new(left_plan.clone()),
                 Arc::new(right_plan.clone()),
@@ -351,16 +352,16 @@ impl<'a> Walk<'a> {
             }
             (Relation::Rows(rows), Relation::Public(public)) => {
                 let join = rebuilt()?;
-                let identifies = self.identifies(&public, equalities(&join).into_iter().map(|(_, key)| key)).await?;
+                let identifies = self.identifies(&public, equal.iter().map(|(_, key)| key.clone())).await?;
                 Ok(Relation::Rows(Box::new(with_public(join, &rows, &self.public_facts(&public), true, identifies)?)))
             }
             (Relation::Public(public), Relation::Rows(rows)) => {
                 let join = rebuilt()?;
-                let identifies = self.identifies(&public, equalities(&join).into_iter().map(|(key, _)| key)).await?;
+                let identifies = self.identifies(&public, equal.iter().map(|(key, _)| key.clone())).await?;
                 Ok(Relation::Rows(Box::new(with_public(join, &rows, &self.public_facts(&public), false, identifies)?)))
             }
             (Relation::Rows(left), Relation::Rows(right)) => {
-                Ok(Relation::Rows(Box::new(of_one_unit(rebuilt()?, &left, &right)?)))
+                Ok(Relation::Rows(Box::new(of_one_unit(rebuilt()?, &equal, &left, &right)?)))
             }
             (Relation::Released(inner), Relation::Public(public)) => {
                 let (released, private) = *inner;

@@ -65,13 +65,13 @@ const REFUSED: &[(&str, &str)] = &[
     ("SELECT COUNT(*) FROM people WHERE REPEAT(kind, 1000000) = 'a'", "repeat"),
     ("SELECT COUNT(*) FROM people WHERE REGEXP_REPLACE(kind, 'a', 'b') = 'a'", "regexp_replace"),
     ("SELECT COUNT(*) FROM people WHERE kind ~ city", "literal"),
-    ("SELECT COUNT(*) FROM people WHERE kind ~ '['", "cannot be computed"),
-    ("SELECT COUNT(*) FROM people WHERE kind ~ '((a{100}){100}){100}'", "cannot be computed"),
-    ("SELECT COUNT(*) FROM people WHERE REGEXP_LIKE(kind, '(')", "cannot be computed"),
+    ("SELECT COUNT(*) FROM people WHERE kind ~ '['", "not a regular expression"),
+    ("SELECT COUNT(*) FROM people WHERE kind ~ '((a{100}){100}){100}'", "too large"),
+    ("SELECT COUNT(*) FROM people WHERE REGEXP_LIKE(kind, '(')", "not a regular expression"),
     ("SELECT COUNT(*) FROM people WHERE kind LIKE city", "literal"),
-    ("SELECT COUNT(*) FROM people WHERE DATE_PART('eon', day) = 1", "cannot be computed"),
-    ("SELECT COUNT(*) FROM people WHERE DATE_TRUNC('eon', moment) = moment", "cannot be computed"),
-    ("SELECT COUNT(*) FROM people WHERE SPLIT_PART(kind, 'a', 0) = ''", "cannot be computed"),
+    ("SELECT COUNT(*) FROM people WHERE DATE_PART('eon', day) = 1", "does not know the part"),
+    ("SELECT COUNT(*) FROM people WHERE DATE_TRUNC('eon', moment) = moment", "does not know the part"),
+    ("SELECT COUNT(*) FROM people WHERE SPLIT_PART(kind, 'a', 0) = ''", "counted from 1"),
     ("SELECT COUNT(*) FROM people WHERE day + INTERVAL '1 day' > DATE '2024-01-01'", "DATE_PART"),
     ("SELECT COUNT(*) FROM people WHERE kind SIMILAR TO 'a'", "SIMILAR"),
     ("SELECT COUNT(*) FROM people WHERE age = $1", "placeholder"),
@@ -237,15 +237,13 @@ fn the_planners_messages_are_in_plain_words() {
 }
 
 #[test]
-fn functions_nested_in_each_other_are_refused_before_they_fill_the_memory() {
+fn functions_nested_in_each_other_do_not_grow() {
     let (_folder, policy) = World::random(5, 2, &mut Draw::new(3)).stored(3, 3);
     for (open, close) in [("SQRT(", ")"), ("ABS(", ")"), ("COALESCE(", ", 1)"), ("POWER(", ", 2)")] {
         let nested = |depth: usize| {
             format!("SELECT COUNT(*) FROM people WHERE {}score{} > 1", open.repeat(depth), close.repeat(depth))
         };
-        let message = refusal(&policy, &nested(40)).expect("refused");
-        assert!(message.contains("nested"), "{message}");
-        assert_eq!(refusal(&policy, &nested(4)), None);
+        assert_eq!(refusal(&policy, &nested(40)), None);
     }
 }
 
