@@ -1,6 +1,8 @@
 //! Sums of many numbers, rounded once.
 
 use crate::Bounds;
+use std::cmp::Ordering;
+use std::num::NonZeroU64;
 
 /// Bits of each chunk that hold the number; the other half of an `i64` collects carries.
 const CHUNK_BITS: usize = 32;
@@ -35,6 +37,10 @@ impl Default for ExactSum {
 }
 
 impl ExactSum {
+    /// The exponent of [`ExactSum::add_scaled_up`]. Its largest product is below `2^(1024 + 64)`: the
+    /// last chunk counts units of `2^1070`, so that 18 of its bits are in use.
+    pub const BEYOND: usize = 64;
+
     /// The empty sum, zero.
     pub fn new() -> Self {
         ExactSum::default()
@@ -43,6 +49,19 @@ impl ExactSum {
     /// Adds one term.
     #[inline]
     pub fn add(&mut self, term: f64) {
+        self.add_at(term, 0);
+    }
+
+    /// Adds `term * 2^BEYOND`, which need not be an `f64` itself: for sums of huge numbers that were
+    /// scaled down so as not to overflow.
+    pub fn add_scaled_up(&mut self, term: f64) {
+        self.add_at(term, Self::BEYOND);
+    }
+
+    /// Adds `term * 2^exponent`. The caller ensures that the product is below `2^1088`, which the
+    /// chunks hold: with `exponent = 0` every `f64` is, with `exponent = BEYOND` see below.
+    #[inline]
+    fn add_at(&mut self, term: f64, exponent: usize) {
         let bits = term.to_bits();
         let (field, fraction) = ((bits >> 52 & 0x7ff) as usize, bits & ((1 << 52) - 1));
         if field == 0x7ff {
@@ -50,8 +69,9 @@ impl ExactSum {
             self.holds_negative_infinity |= term.is_nan() || term < 0.0;
             return;
         }
-        // |term| = mantissa * 2^(place - 1074).
+        // |term| * 2^exponent = mantissa * 2^(place - 1074).
         let (mantissa, place) = if field == 0 { (fraction, 0) } else { (fraction | 1 << 52, field - 1) };
+        let place = place + exponent;
         let aligned = u128::from(mantissa) << (place % CHUNK_BITS);
         let pieces = &mut self.chunks[place / CHUNK_BITS..][..3];
         for (index, piece) in pieces.iter_mut().enumerate() {
@@ -85,8 +105,38 @@ impl ExactSum {
         }
     }
 
+    /// The `f64` nearest to the sum divided by `divisor`, of two equally near the even one: zero is
+    /// `0.0`, what lies beyond the largest `f64` by half a unit in its last place or more an infinity.
+    /// NaN if a term was infinite or NaN.
+    ///
+    /// ```
+    /// use reticent_numerics::ExactSum;
+    /// use std::num::NonZeroU64;
+    ///
+    /// let mut sum = ExactSum::new();
+    /// [1e300, 1.0, -1e300].into_iter().for_each(|term| sum.add(term));
+    /// assert_eq!(sum.nearest_quotient(NonZeroU64::MIN), 1.0);
+    /// assert_eq!(sum.nearest_quotient(NonZeroU64::MIN.saturating_add(2)), 1.0 / 3.0);
+    /// ```
+    pub fn nearest_quotient(&self, divisor: NonZeroU64) -> f64 {
+        if self.holds_infinity || self.holds_negative_infinity {
+            return f64::NAN;
+        }
+        let (negative, chunks) = self.magnitude();
+        let quotient = nearest_quotient(&chunks, divisor);
+        if negative && quotient != 0.0 { -quotient } else { quotient }
+    }
+
     /// The finite sum, rounded down and up.
     fn rounded(&self) -> Bounds {
+        let (negative, chunks) = self.magnitude();
+        let (toward_zero, away) = rounded_magnitude(&chunks);
+        let magnitude = Bounds::new(toward_zero, away);
+        if negative { -magnitude } else { magnitude }
+    }
+
+    /// Whether the finite sum is below zero, and its distance from zero, carried.
+    fn magnitude(&self) -> (bool, [i64; CHUNKS]) {
         let mut chunks = self.chunks;
         carry(&mut chunks);
         // After the carry, only the last chunk can be negative, and it then outweighs the others.
@@ -95,9 +145,7 @@ impl ExactSum {
             chunks.iter_mut().for_each(|chunk| *chunk = -*chunk);
             carry(&mut chunks);
         }
-        let (toward_zero, away) = rounded_magnitude(&chunks);
-        let magnitude = Bounds::new(toward_zero, away);
-        if negative { -magnitude } else { magnitude }
+        (negative, chunks)
     }
 }
 
@@ -129,6 +177,38 @@ fn rounded_magnitude(chunks: &[i64; CHUNKS]) -> (f64, f64) {
     }
     let encoding = (place << 52) + multiple;
     (f64::from_bits(encoding), f64::from_bits(encoding + u64::from(!exact)))
+}
+
+/// A non-negative sum after its carry, divided and rounded to nearest, ties to even.
+fn nearest_quotient(chunks: &[i64; CHUNKS], divisor: NonZeroU64) -> f64 {
+    let divisor = u128::from(divisor.get());
+    let (mut quotient, mut remainder) = (0u128, 0u128);
+    let Some(highest) = chunks.iter().rposition(|chunk| *chunk != 0) else { return 0.0 };
+    // Long division from the top. It ends with at least 65 bits of the quotient, of which the lower
+    // chunks change no bit, or with all of it. As the remainder is below the divisor, a digit is below
+    // 2^32 and the quotient stays below 2^96.
+    let mut base = highest + 1;
+    while base > 0 && quotient >> 64 == 0 {
+        base -= 1;
+        let part = remainder << CHUNK_BITS | chunks[base] as u128;
+        quotient = quotient << CHUNK_BITS | part / divisor;
+        remainder = part % divisor;
+    }
+    // The exact value is quotient + fraction, with 0 <= fraction < 1, in units of the chunk at base.
+    let excess = (128 - quotient.leading_zeros()).saturating_sub(53);
+    let multiple = (quotient >> excess) as u64;
+    let to_middle = if excess == 0 {
+        // Then all chunks were divided, and the fraction is remainder / divisor.
+        (2 * remainder).cmp(&divisor)
+    } else {
+        let rest = remainder != 0 || chunks[..base].iter().any(|chunk| *chunk != 0);
+        let dropped = quotient & ((1 << excess) - 1);
+        dropped.cmp(&(1 << (excess - 1))).then(if rest { Ordering::Greater } else { Ordering::Equal })
+    };
+    let up = to_middle == Ordering::Greater || to_middle == Ordering::Equal && multiple % 2 == 1;
+    // The encoding is the one of `rounded_magnitude`.
+    let place = (CHUNK_BITS * base) as u64 + u64::from(excess);
+    if place > 2045 { f64::INFINITY } else { f64::from_bits((place << 52) + multiple + u64::from(up)) }
 }
 
 /// The sum of many enclosed numbers: the exact sum of the lower bounds, rounded down, and that of the
