@@ -22,6 +22,7 @@ mod sql;
 mod tables;
 #[cfg(test)]
 mod tests;
+mod unit_aggregates;
 
 pub use answer::{Answer, Opened};
 pub use draft::draft;

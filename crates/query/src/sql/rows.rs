@@ -278,7 +278,7 @@ pub(crate) fn of_one_unit(
 /// What is known of an aggregate over the rows of one unit.
 pub(crate) fn facts_of_unit_aggregate(name: &str, argument: Option<&Facts>) -> Facts {
     let range = match (name, argument) {
-        ("min" | "max" | "avg" | "median", Some(facts)) => facts.range,
+        ("min" | "max" | "avg", Some(facts)) => facts.range,
         ("sum", Some(facts)) => facts.unit_range.unwrap_or(Range::UNKNOWN),
         ("count", _) => Range::new(0.0, f64::INFINITY),
         _ => Range::UNKNOWN,

@@ -10,10 +10,12 @@ use super::rows::{
 use crate::error::QueryError;
 use crate::expression::Total;
 use crate::tables::Tables;
+use crate::unit_aggregates;
+use datafusion::common::DFSchema;
 use datafusion::execution::SessionState;
 use datafusion::logical_expr::expr::{AggregateFunction, Alias};
 use datafusion::logical_expr::{
-    Aggregate, Distinct, Expr, Filter, Join, LogicalPlan, Projection, SubqueryAlias, Union, and,
+    Aggregate, Distinct, Expr, Filter, Join, LogicalPlan, Projection, SubqueryAlias, Union, and, try_cast,
 };
 use futures::future::BoxFuture;
 use reticent_policy::Privacy;
@@ -195,8 +197,9 @@ impl<'a> Walk<'a> {
         })
     }
 
-    /// An aggregate over the rows of one unit at a time.
+    /// An aggregate over the rows of one unit at a time, exact: see [`unit_aggregates`].
     fn of_each_unit(&self, rows: &Rows, aggregate: &Aggregate) -> Result<Rows, QueryError> {
+        let schema = rows.plan.schema();
         let mut facts = Vec::new();
         let mut keys = Vec::new();
         for key in &aggregate.group_expr {
@@ -204,7 +207,14 @@ impl<'a> Walk<'a> {
                 return refused("GROUPING SETS, ROLLUP and CUBE are not offered; ask one GROUP BY at a time");
             }
             facts.push(rows.facts_of(key));
-            keys.push(self.named(&rows.plan, key)?);
+            let named = self.named(&rows.plan, key)?;
+            let distinguished = unit_aggregates::key(named.clone(), schema)?;
+            let (relation, name) = named.qualified_name();
+            keys.push(if distinguished == named {
+                named
+            } else {
+                Expr::Alias(Alias::new(distinguished, relation, name))
+            });
         }
         let mut calls = Vec::new();
         for expression in &aggregate.aggr_expr {
@@ -216,28 +226,19 @@ impl<'a> Walk<'a> {
             let Expr::AggregateFunction(call) = bare else {
                 return refused(format!("{bare} is not an aggregate that is offered"));
             };
-            let function = call.func.name();
-            if !matches!(function, "count" | "sum" | "avg" | "min" | "max") || !call.params.order_by.is_empty() {
-                return refused(format!(
-                    "the aggregate {} of one unit's rows is not offered: COUNT, SUM, AVG, MIN and MAX are",
-                    function.to_uppercase()
-                ));
-            }
             let mut params = call.params.clone();
-            facts.push(facts_of_unit_aggregate(
-                function,
-                params.args.first().map(|argument| rows.facts_of(argument)).as_ref(),
-            ));
-            params.args =
-                params.args.iter().map(|argument| self.total(&rows.plan, argument)).collect::<Result<_, _>>()?;
-            params.filter =
-                params.filter.as_deref().map(|filter| self.total(&rows.plan, filter)).transpose()?.map(Box::new);
-            let again = Expr::AggregateFunction(AggregateFunction { func: call.func.clone(), params });
-            calls.push(Expr::Alias(Alias::new(again, relation, name)));
+            let argument = params.args.first().map(|argument| rows.facts_of(argument));
+            facts.push(facts_of_unit_aggregate(call.func.name(), argument.as_ref()));
+            let total = |argument: &Expr| self.total(&rows.plan, argument);
+            params.args = params.args.iter().map(total).collect::<Result<_, _>>()?;
+            params.filter = params.filter.as_deref().map(total).transpose()?.map(Box::new);
+            let call = AggregateFunction { func: call.func.clone(), params };
+            calls.push(Expr::Alias(Alias::new(unit_aggregates::exact(call, schema)?, relation, name)));
         }
         let unit = aggregate.group_expr.iter().position(|key| rows.is_unit(key)).map_or(Unit::EachRow, Unit::Column);
         let again = Aggregate::try_new(Arc::new(rows.plan.clone()), keys, calls).map_err(planner)?;
-        Ok(Rows { plan: LogicalPlan::Aggregate(again), unit, hidden: false, facts, limits: rows.limits })
+        let plan = in_types_of(LogicalPlan::Aggregate(again), &aggregate.schema)?;
+        Ok(Rows { plan, unit, hidden: false, facts, limits: rows.limits })
     }
 
     async fn distinct(&self, distinct: &Distinct) -> Result<Relation, QueryError> {
@@ -377,6 +378,24 @@ impl<'a> Walk<'a> {
             ),
         }
     }
+}
+
+/// A plan with its columns in the types that the rest of the query was planned for: texts have several.
+fn in_types_of(plan: LogicalPlan, expected: &DFSchema) -> Result<LogicalPlan, QueryError> {
+    let of = |schema: &DFSchema, place: usize| schema.field(place).data_type().clone();
+    let columns = plan.schema().iter().enumerate().map(|(place, (relation, field))| {
+        let column = Expr::from((relation, field));
+        if *field.data_type() == of(expected, place) {
+            return column;
+        }
+        let cast = try_cast(column, of(expected, place));
+        Expr::Alias(Alias::new(cast, relation.cloned(), field.name()))
+    });
+    let columns: Vec<Expr> = columns.collect();
+    if columns.iter().all(|column| matches!(column, Expr::Column(_))) {
+        return Ok(plan);
+    }
+    Projection::try_new(columns, Arc::new(plan)).map(LogicalPlan::Projection).map_err(planner)
 }
 
 fn limit_before_aggregation<T>() -> Result<T, QueryError> {

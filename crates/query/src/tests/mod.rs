@@ -13,3 +13,4 @@ mod refusals;
 mod sensitivity;
 mod tables;
 mod totality;
+mod units_apart;
