@@ -16,10 +16,12 @@ use datafusion::common::ScalarValue;
 use datafusion::datasource::MemTable;
 use datafusion::logical_expr::LogicalPlan;
 use datafusion::physical_plan::{ExecutionPlan, collect};
+use futures::FutureExt;
 use reticent_noise::randomness::SecureRandom;
 use reticent_policy::Policy;
 use reticent_release::{Exact, Noisy, Released};
 use std::collections::HashMap;
+use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
 
 /// The answer to a query: a table, and how far off its figures may be.
@@ -35,7 +37,7 @@ pub struct Answer {
     pub half_widths: Vec<Vec<Option<f64>>>,
 }
 
-/// What an error of the engine may tell after private rows were read: nothing of them.
+/// What an error of the engine may tell where private rows are near: nothing.
 fn closed(place: &'static str) -> impl Fn(datafusion::common::DataFusionError) -> QueryError {
     move |_| QueryError::Fault { place }
 }
@@ -58,8 +60,19 @@ impl Opened<'_> {
     /// What it costs must have been paid before: everything is spent once a row has been read.
     ///
     /// # Errors
-    /// If a source cannot be read, or there is no randomness. No error depends on a value in the data.
+    /// [`QueryError::Interrupted`], whatever the cause, a panic among them: the error that is hidden could have been made of rows.
     pub async fn run(
+        &self,
+        random: &mut SecureRandom,
+        progress: impl Fn(u64) + Send + Sync + 'static,
+    ) -> Result<Answer, QueryError> {
+        match AssertUnwindSafe(self.release(random, progress)).catch_unwind().await {
+            Ok(Ok(answer)) => Ok(answer),
+            Ok(Err(_)) | Err(_) => Err(QueryError::Interrupted),
+        }
+    }
+
+    async fn release(
         &self,
         random: &mut SecureRandom,
         progress: impl Fn(u64) + Send + Sync + 'static,
@@ -69,6 +82,12 @@ impl Opened<'_> {
         let released = self.prepared.plan.release(&exact, random)?;
         drop(exact);
         self.prepared.finish(&keys, &released).await
+    }
+
+    /// How the rows are computed.
+    #[cfg(test)]
+    pub(crate) fn input(&self) -> &Arc<dyn ExecutionPlan> {
+        &self.input
     }
 
     /// The keys of the groups and the exact totals of bounded contributions.
@@ -91,7 +110,8 @@ impl Prepared {
     pub async fn open(&self, policy: &Policy) -> Result<Opened<'_>, QueryError> {
         let mut sources: HashMap<String, Arc<dyn TableProvider>> = HashMap::new();
         for name in tables_of(&self.aggregation.rows)? {
-            if let Some(table) = policy.tables().iter().find(|table| table.name() == name) {
+            // Public ones are in memory already.
+            if let Some(table) = policy.tables().iter().find(|table| table.name() == name && !table.is_public()) {
                 sources.insert(name, source::open(table, policy.folder()).await?);
             }
         }

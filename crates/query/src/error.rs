@@ -8,7 +8,7 @@ use thiserror::Error;
 
 /// Why there is no answer.
 ///
-/// No message quotes data. What the engine below reports can quote a cell, so it is reduced to a kind here.
+/// No message quotes private data: what can go wrong once a private row may have been read is one variant without words of its own, [`QueryError::Interrupted`].
 #[derive(Clone, Debug, Error, PartialEq)]
 #[non_exhaustive]
 pub enum QueryError {
@@ -24,12 +24,12 @@ pub enum QueryError {
     /// The noise cannot be planned, or drawn.
     #[error(transparent)]
     Release(#[from] ReleaseError),
-    /// The engine could not read or compute the rows.
-    #[error("the rows of the query could not be computed: {kind}; nothing was released")]
-    Read {
-        /// What kind of failure, in words that do not depend on the data.
-        kind: &'static str,
-    },
+    /// The query was paid for, rows may have been read, and it could not be finished. Whatever the cause, this is all that is said: see docs/proofs/units_apart.md.
+    #[error(
+        "the query could not be finished after its tables had been opened: nothing was released, and what it costs stays \
+         spent. See that the files of its tables can be read to their ends before asking again"
+    )]
+    Interrupted,
     /// A parameter of the computation is not acceptable.
     #[error("{parameter} is {value}: {accepted}")]
     Parameter {

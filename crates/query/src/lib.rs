@@ -17,6 +17,7 @@ mod figures;
 mod nan;
 mod preferences;
 mod prepare;
+mod rules;
 mod source;
 mod sql;
 mod tables;

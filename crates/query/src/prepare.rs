@@ -2,12 +2,12 @@
 
 use crate::error::QueryError;
 use crate::preferences::preferences;
+use crate::rules::{context, public_state};
 use crate::source;
-use crate::sql::{Aggregation, Options, Relation, Walk, planner, take_options};
+use crate::sql::{Aggregation, Options, Relation, Walk, planner, take_options, understood};
 use crate::tables::{Tables, tables_of};
-use datafusion::common::config::ConfigOptions;
 use datafusion::logical_expr::LogicalPlan;
-use datafusion::prelude::{SessionConfig, SessionContext};
+use datafusion::prelude::SessionContext;
 use datafusion::sql::parser::Statement;
 use datafusion::sql::sqlparser::ast;
 use datafusion::sql::sqlparser::dialect::GenericDialect;
@@ -93,9 +93,10 @@ pub async fn prepare(policy: &Policy, sql: &str, options: Options) -> Result<Pre
     check_size(&tokens)?;
     let options = options.or(own_options);
     let query = parse(in_the_policys_case(folded(tokens), policy))?;
+    understood(&query)?;
     let sql = canonical(&query);
 
-    let context = session();
+    let context = context()?;
     Tables::register(policy, &context)?;
     let state = context.state();
     let statement = Statement::Statement(Box::new(ast::Statement::Query(query)));
@@ -111,8 +112,10 @@ pub async fn prepare(policy: &Policy, sql: &str, options: Options) -> Result<Pre
         }
     }
     let tables = Tables::new(policy, public);
-    let walk = Walk { state: &state, tables: &tables, max_groups: options.max_groups, max_rows: options.max_rows };
-    let (released, mut aggregation) = match walk.relation(&typed).await? {
+    let public = public_state(&state);
+    let (max_groups, max_rows) = (options.max_groups, options.max_rows);
+    let walk = Walk { state: &state, public: &public, tables: &tables, max_groups, max_rows };
+    let (released, mut aggregation) = match walk.relation(&walk.without_subqueries(&typed).await?).await? {
         Relation::Released(inner) => *inner,
         Relation::Rows(_) => {
             return Err(QueryError::Refused(
@@ -136,8 +139,8 @@ pub async fn prepare(policy: &Policy, sql: &str, options: Options) -> Result<Pre
         aggregate.title = shown.map_or_else(|| aggregate.name.replace("Int64(1)", "*"), |place| names[place].clone());
     }
     let (after, _) = released.finished()?;
-    let after = tables.with_public_sources(after)?;
-    aggregation.rows = tables.with_public_sources(aggregation.rows)?;
+    // What cannot be planned above the aggregates is found here, and not once the figures are released.
+    state.create_physical_plan(&after).await.map_err(planner)?;
 
     let (epsilon, delta) = price(policy, &options)?;
     let noise = match (policy.budget().accounting(), delta) {
@@ -317,13 +320,4 @@ fn in_the_policys_case(tokens: Vec<TokenWithSpan>, policy: &Policy) -> Vec<Token
         }
     }
     spelt
-}
-
-/// The engine with the settings that privacy needs: nothing of the environment, numbers as they are written.
-fn session() -> SessionContext {
-    let mut options = ConfigOptions::new();
-    options.sql_parser.parse_float_as_decimal = false;
-    options.execution.collect_statistics = false;
-    let config = SessionConfig::from(options).with_information_schema(false);
-    SessionContext::new_with_config(config)
 }

@@ -6,13 +6,16 @@ use crate::sql::{Domain, Facts, Range};
 use datafusion::arrow::datatypes::{Field, Schema};
 use datafusion::catalog::TableProvider;
 use datafusion::common::tree_node::{Transformed, TreeNodeRecursion};
-use datafusion::common::{Column as ColumnName, ScalarValue};
+use datafusion::common::{Column as ColumnName, ScalarValue, TableReference};
 use datafusion::datasource::{empty::EmptyTable, provider_as_source};
 use datafusion::logical_expr::{Expr, LogicalPlan, LogicalPlanBuilder, Projection};
 use datafusion::prelude::SessionContext;
 use reticent_policy::{Column, Policy, TablePolicy, Value};
 use std::collections::HashMap;
 use std::sync::Arc;
+
+/// The schema of the tables that hold public parts of a query once they are computed. No query can name it.
+pub(crate) const COMPUTED: &str = "computed";
 
 /// The tables of a policy, and those public ones that are open.
 pub(crate) struct Tables<'a> {
@@ -51,7 +54,7 @@ impl<'a> Tables<'a> {
     pub(crate) fn register(policy: &Policy, context: &SessionContext) -> Result<(), QueryError> {
         for table in policy.tables() {
             let empty = Arc::new(EmptyTable::new(Arc::new(Self::schema(table))));
-            let name = datafusion::common::TableReference::bare(table.name());
+            let name = TableReference::bare(table.name());
             context.register_table(name, empty).map_err(|error| QueryError::Refused(error.strip_backtrace()))?;
         }
         Ok(())
@@ -89,7 +92,9 @@ pub(crate) fn with_sources(
 ) -> Result<LogicalPlan, QueryError> {
     let replaced = plan.transform_up_with_subqueries(|node| {
         let LogicalPlan::TableScan(scan) = &node else { return Ok(Transformed::no(node)) };
-        let Some(source) = sources.get(scan.table_name.table()) else { return Ok(Transformed::no(node)) };
+        let Some(source) = of_policy(&scan.table_name).and_then(|name| sources.get(name)) else {
+            return Ok(Transformed::no(node));
+        };
         let columns: Vec<Expr> = scan
             .projected_schema
             .iter()
@@ -102,12 +107,17 @@ pub(crate) fn with_sources(
     Ok(replaced.map_err(|error| QueryError::Refused(error.strip_backtrace()))?.data)
 }
 
+/// The name of a table, unless its rows are in memory.
+fn of_policy(name: &TableReference) -> Option<&str> {
+    (name.schema() != Some(COMPUTED)).then(|| name.table())
+}
+
 /// The names of the tables that a plan reads, also inside its expressions.
 pub(crate) fn tables_of(plan: &LogicalPlan) -> Result<Vec<String>, QueryError> {
     let mut names = Vec::new();
     plan.apply_with_subqueries(|node| {
         if let LogicalPlan::TableScan(scan) = node {
-            names.push(scan.table_name.table().to_owned());
+            names.extend(of_policy(&scan.table_name).map(str::to_owned));
         }
         Ok(TreeNodeRecursion::Continue)
     })

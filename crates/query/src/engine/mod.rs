@@ -44,10 +44,8 @@ pub use layout::{Layout, Measure};
 pub use secret_key::SecretKey;
 
 use crate::QueryError;
-use crate::source::SourceError;
 use by_group::ByGroup;
 use datafusion::arrow::record_batch::RecordBatch;
-use datafusion::error::DataFusionError;
 use datafusion::execution::{SendableRecordBatchStream, TaskContext};
 use datafusion::physical_plan::{ExecutionPlan, ExecutionPlanProperties};
 use divided::{Divided, Reader};
@@ -64,7 +62,7 @@ use tokio::task::JoinSet;
 /// Partitions run in parallel. Where each row is a unit, each has a state of its own, of the size of the answer; else they share one, divided by units. `progress` is told the number of rows of each batch when it has been added.
 ///
 /// # Errors
-/// For a layout that does not fit the rows, if rows cannot be read, and for more than `2^32 - 1` units or groups. No error depends on a value.
+/// For a layout that does not fit the rows, if rows cannot be read, and for more than `2^32 - 1` units or groups. Whoever asked sees one error for all of them: [`QueryError::Interrupted`].
 pub async fn exact_totals(
     input: Arc<dyn ExecutionPlan>,
     layout: &Layout,
@@ -85,19 +83,19 @@ pub async fn exact_totals(
             Arc::new(Divided::new(tracks.clone(), unit, groups.another(key)?, layout.max_groups, key, threads)?);
         let mut readers = JoinSet::new();
         for thread in 0..threads {
-            let rows = input.execute(thread, context.clone()).map_err(read_error)?;
+            let rows = input.execute(thread, context.clone()).map_err(|_| QueryError::Interrupted)?;
             let (mut reader, progress) = (Reader::new(state.clone(), thread), progress.clone());
             readers.spawn(async move { for_each_batch(rows, progress, |batch| reader.absorb(batch)).await });
         }
         while let Some(read) = readers.join_next().await {
-            read.map_err(|_| TASK)??;
+            read.map_err(|_| QueryError::Interrupted)??;
         }
-        for part in Arc::into_inner(state).ok_or(TASK)?.into_parts()? {
+        for part in Arc::into_inner(state).ok_or(QueryError::Interrupted)?.into_parts()? {
             parts.spawn(async move { Ok(part.finish()) });
         }
     } else {
         for thread in 0..threads {
-            let rows = input.execute(thread, context.clone()).map_err(read_error)?;
+            let rows = input.execute(thread, context.clone()).map_err(|_| QueryError::Interrupted)?;
             let (mut state, progress) = (EachRow::new(tracks.clone(), groups.another(key)?, key), progress.clone());
             parts.spawn(async move {
                 for_each_batch(rows, progress, |batch| state.absorb(batch)).await?;
@@ -107,7 +105,7 @@ pub async fn exact_totals(
     }
     let mut whole: Option<ByGroup> = None;
     while let Some(part) = parts.join_next().await {
-        let part = part.map_err(|_| TASK)??;
+        let part = part.map_err(|_| QueryError::Interrupted)??;
         match &mut whole {
             None => whole = Some(part),
             Some(whole) => whole.merge(part)?,
@@ -117,8 +115,6 @@ pub async fn exact_totals(
     whole.unwrap_or_else(nothing).answer()
 }
 
-const TASK: QueryError = QueryError::Fault { place: "a task that adds up rows" };
-
 /// Reads all rows of a partition.
 async fn for_each_batch(
     mut rows: SendableRecordBatchStream,
@@ -126,24 +122,9 @@ async fn for_each_batch(
     mut absorb: impl FnMut(&RecordBatch) -> Result<(), QueryError>,
 ) -> Result<(), QueryError> {
     while let Some(batch) = rows.next().await {
-        let batch = batch.map_err(read_error)?;
+        let batch = batch.map_err(|_| QueryError::Interrupted)?;
         absorb(&batch)?;
         progress(batch.num_rows() as u64);
     }
     Ok(())
-}
-
-/// What went wrong below. The words of a source are its own; those of the engine can quote a value, and are left out.
-fn read_error(error: DataFusionError) -> QueryError {
-    if let Some(ours) = SourceError::found_in(&error) {
-        return ours.into();
-    }
-    let kind = match error.find_root() {
-        DataFusionError::IoError(_) | DataFusionError::ObjectStore(_) => "a file could not be read",
-        DataFusionError::ParquetError(_) => "a Parquet file is damaged or of an unknown kind",
-        DataFusionError::ArrowError(..) => "a file does not have the declared columns, or is damaged",
-        DataFusionError::ResourcesExhausted(_) => "the memory that the engine may use is exhausted",
-        _ => "the engine failed",
-    };
-    QueryError::Read { kind }
 }

@@ -416,17 +416,3 @@ fn public_groups_must_fit_and_be_distinct() {
     let two = Layout { keys: vec![1, 0], ..layout };
     assert!(answer(&table, &two, GroupKeys::Public(whole)).is_err());
 }
-
-#[test]
-fn a_failure_while_reading_says_nothing_of_the_data() {
-    use datafusion::error::DataFusionError;
-    let secret = "the cell of Ms Smith";
-    for error in [
-        DataFusionError::Execution(secret.to_owned()),
-        DataFusionError::IoError(std::io::Error::other(secret)),
-        DataFusionError::Context(secret.to_owned(), Box::new(DataFusionError::ResourcesExhausted(secret.to_owned()))),
-    ] {
-        let error = super::read_error(error);
-        assert!(!format!("{error} {error:?}").contains(secret));
-    }
-}

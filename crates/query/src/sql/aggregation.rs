@@ -88,13 +88,12 @@ fn key_type(of: &DataType) -> Option<DataType> {
 /// The distinct values of a column of public tables, read from them.
 async fn public_values(
     state: &SessionState,
-    run: &(dyn Fn(LogicalPlan) -> Result<LogicalPlan, QueryError> + Sync),
     plan: &LogicalPlan,
     column: &Column,
 ) -> Result<Vec<ScalarValue>, QueryError> {
     let read = |_| QueryError::Refused("a public table could not be read".to_owned());
-    let input = Arc::new(run(plan.clone())?);
-    let projection = Projection::try_new(vec![Expr::Column(column.clone())], input).map_err(planner)?;
+    let projection =
+        Projection::try_new(vec![Expr::Column(column.clone())], Arc::new(plan.clone())).map_err(planner)?;
     let distinct = datafusion::logical_expr::Distinct::All(Arc::new(LogicalPlan::Projection(projection)));
     let physical = state.create_physical_plan(&LogicalPlan::Distinct(distinct)).await.map_err(read)?;
     let batches = datafusion::physical_plan::collect(physical, state.task_ctx()).await.map_err(read)?;
@@ -107,12 +106,11 @@ async fn public_values(
     Ok(values)
 }
 
-/// Reads an aggregate over private rows. `run` replaces the tables of a plan by those that can be read.
+/// Reads an aggregate over private rows.
 pub(crate) async fn aggregation(
     aggregate: &Aggregate,
     rows: &Rows,
     state: &SessionState,
-    run: &(dyn Fn(LogicalPlan) -> Result<LogicalPlan, QueryError> + Sync),
     limits: super::rows::Limits,
 ) -> Result<Aggregation, QueryError> {
     // Values of public columns that keys are made of.
@@ -122,7 +120,7 @@ pub(crate) async fn aggregation(
             if let Some(place) = rows.place(column)
                 && let Domain::Public { plan, column: source, lost } = facts[place].domain.clone()
             {
-                let values = public_values(state, run, &plan, &source).await?;
+                let values = public_values(state, &plan, &source).await?;
                 facts[place].domain = Domain::Values(Arc::new(values));
                 // The values that were read have their NULL among them.
                 facts[place].nullable = lost;

@@ -1,7 +1,11 @@
 //! SQL: read, checked and split at its private aggregate.
 //!
-//! A query is planned by the engine's own planner over tables that have names and types but no rows. The tree that comes out is walked once ([`walk`]): what is below the one private aggregate are rows that each belong to
-//! one unit ([`rows`]), what is above sees released figures only ([`released`]). Every expression is read into our own ([`crate::expression`]). Everything else is refused by name.
+//! The syntax tree is walked once ([`syntax`]), and what is not understood is refused by name. Then
+//! the query is planned by the engine's own planner over tables that have names and types but no
+//! rows. Public parts are computed ([`public`]). The tree that comes out is walked once ([`walk`]):
+//! what is below the one private aggregate are rows that each belong to one unit ([`rows`]), what is
+//! above sees released figures only ([`released`]). Every expression is read into our own
+//! ([`crate::expression`]). Everything else is refused by name.
 
 mod aggregation;
 mod domain;
@@ -12,6 +16,7 @@ mod range;
 mod released;
 mod rows;
 mod statistics;
+mod syntax;
 mod walk;
 
 pub use aggregation::{Aggregation, Key, Output};
@@ -23,4 +28,5 @@ pub(crate) use options::take_options;
 pub(crate) use range::Range;
 pub(crate) use released::{RELEASED, released_schema};
 pub(crate) use rows::{planner, refused};
+pub(crate) use syntax::understood;
 pub(crate) use walk::{Relation, Walk};

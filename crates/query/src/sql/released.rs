@@ -4,7 +4,7 @@
 //! independent errors.
 
 use super::aggregation::Aggregation;
-use super::rows::{plain_column, planner, refused};
+use super::rows::{condition, plain_column, planner, refused};
 use crate::error::QueryError;
 use crate::expression::Total;
 use datafusion::arrow::datatypes::{DataType, Field, Schema};
@@ -12,6 +12,7 @@ use datafusion::common::Column;
 use datafusion::common::tree_node::{Transformed, TreeNode};
 use datafusion::datasource::{empty::EmptyTable, provider_as_source};
 use datafusion::functions::math::expr_fn::{round, sqrt};
+use datafusion::logical_expr::utils::conjunction;
 use datafusion::logical_expr::{
     Aggregate, Distinct, Expr, ExprSchemable, Filter, Join, LogicalPlan, LogicalPlanBuilder, Projection, Sort,
     SubqueryAlias, cast,
@@ -228,13 +229,12 @@ impl Released {
         let own = self.plan.schema().fields().len();
         let others = public.schema().fields().len();
         let (left, right) = if released_is_left { (self.plan, public) } else { (public, self.plan) };
-        let total =
-            |side: &LogicalPlan, expression: &Expr| Total::new(side.schema()).expression(expression);
-        let on = join.on.iter().map(|(a, b)| Ok((total(&left, a)?, total(&right, b)?)));
+        let (pairs, rest) = condition(join);
+        let total = |side: &LogicalPlan, expression: &Expr| Total::new(side.schema()).expression(expression);
+        let on = pairs.iter().map(|(a, b)| Ok((total(&left, a)?, total(&right, b)?)));
         let on = on.collect::<Result<Vec<_>, QueryError>>()?;
         let both = left.schema().join(right.schema()).map_err(planner)?;
-        let filter =
-            join.filter.as_ref().map(|filter| Total::new(&both).condition(filter)).transpose()?;
+        let filter = conjunction(rest).map(|filter| Total::new(&both).expression(&filter)).transpose()?;
         let again = Join::try_new(
             Arc::new(left),
             Arc::new(right),

@@ -5,14 +5,17 @@
 //! units, joins of different units) are refused by name.
 //!
 //! If each row is a unit, an operator must moreover make at most one row of each row: then joins need a public table whose join columns identify a row.
+//!
+//! Why the property holds for each operator, and which settings of the engine it needs, is in docs/proofs/units_apart.md.
 
 use super::facts::{Domain, Facts};
 use super::range::{Range, range_of};
 use crate::error::QueryError;
-use datafusion::common::{Column, DFSchema};
+use datafusion::common::{Column, DFSchema, NullEquality};
 use datafusion::logical_expr::expr::Alias;
 use datafusion::logical_expr::utils::split_conjunction;
-use datafusion::logical_expr::{Expr, Join, JoinType, LogicalPlan, Operator};
+use datafusion::logical_expr::{Expr, Join, JoinType, LogicalPlan, Operator, Projection};
+use std::sync::Arc;
 
 /// Whose a row is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -30,6 +33,60 @@ pub(crate) struct Limits {
     pub(crate) max_rows: u32,
 }
 
+/// The most rows that a join with public tables may make of one row, all joins of a query together.
+///
+/// Time and memory tell of rows (GUARANTEES.md, section 10): what one row can add to them is multiplied
+/// by this. A thousand leaves room for a calendar of three years, and one row then costs less than a
+/// millisecond.
+const MOST_COPIES: u64 = 1_000;
+
+/// The most private tables whose rows a join multiplies with each other.
+const MOST_MULTIPLIED: u32 = 4;
+
+/// How many rows a unit can have here, from public facts alone: with at most `n` rows in each of its
+/// tables, at most `copies * n^degree`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Growth {
+    pub(crate) copies: u64,
+    pub(crate) degree: u32,
+}
+
+impl Growth {
+    /// The rows of a table.
+    pub(crate) const TABLE: Growth = Growth { copies: 1, degree: 1 };
+    /// One row a unit.
+    pub(crate) const UNIT: Growth = Growth { copies: 1, degree: 0 };
+
+    fn times(self, other: Growth) -> Result<Growth, QueryError> {
+        let (copies, degree) = (self.copies.saturating_mul(other.copies), self.degree + other.degree);
+        Growth { copies, degree }.bounded()
+    }
+
+    /// Of rows of both.
+    pub(crate) fn plus(self, other: Growth) -> Result<Growth, QueryError> {
+        let (copies, degree) = (self.copies.saturating_add(other.copies), self.degree.max(other.degree));
+        Growth { copies, degree }.bounded()
+    }
+
+    fn bounded(self) -> Result<Growth, QueryError> {
+        if self.copies > MOST_COPIES {
+            return refused(format!(
+                "the joins and unions of the query can make {} rows of one row, and at most {MOST_COPIES} are offered: \
+                 join on columns in which fewer rows of the public table agree, or aggregate the public table first",
+                self.copies
+            ));
+        }
+        if self.degree > MOST_MULTIPLIED {
+            return refused(format!(
+                "the joins of private tables can make n^{} rows of a unit with n rows, and at most n^{MOST_MULTIPLIED} are \
+                 offered: aggregate by the privacy unit in a sub-query first",
+                self.degree
+            ));
+        }
+        Ok(self)
+    }
+}
+
 /// Rows of private tables.
 #[derive(Clone, Debug)]
 pub(crate) struct Rows {
@@ -40,6 +97,7 @@ pub(crate) struct Rows {
     /// What is known of each column of the plan.
     pub(crate) facts: Vec<Facts>,
     pub(crate) limits: Limits,
+    pub(crate) growth: Growth,
 }
 
 /// The column that carries the unit where a query did not select it.
@@ -141,37 +199,67 @@ impl Rows {
                 }
             },
         };
-        let input = std::sync::Arc::new(self.plan.clone());
-        let projection = datafusion::logical_expr::Projection::try_new(expressions, input).map_err(planner)?;
-        Ok(Rows { plan: LogicalPlan::Projection(projection), unit, hidden, facts, limits: self.limits })
+        let projection = Projection::try_new(expressions, Arc::new(self.plan.clone())).map_err(planner)?;
+        Ok(Rows { plan: LogicalPlan::Projection(projection), unit, hidden, facts, ..self.clone() })
     }
 }
 
-/// The equalities that a join demands, left side first, and its other conditions.
-pub(crate) fn equalities(join: &Join) -> (Vec<(Expr, Expr)>, Vec<Expr>) {
+/// The condition of a join: the equalities that it demands, left side first, and the rest of it.
+///
+/// Equalities are what the engine finds matches by, and what tells that two rows are of one unit.
+pub(crate) fn condition(join: &Join) -> (Vec<(Expr, Expr)>, Vec<Expr>) {
     let (left, right) = (join.left.schema(), join.right.schema());
     // An equality of two columns of one side (`p.id = p.id`) says nothing about the other.
     let of = |side: &DFSchema, part: &Expr| {
         let columns = part.column_refs();
         !columns.is_empty() && columns.into_iter().all(|column| side.has_column(column))
     };
-    let (mut pairs, mut others) = (join.on.clone(), Vec::new());
+    let mut pairs = join.on.clone();
+    let mut rest = Vec::new();
     for condition in join.filter.iter().flat_map(split_conjunction) {
-        if let Expr::BinaryExpr(binary) = condition
-            && binary.op == Operator::Eq
-        {
-            let (a, b) = (binary.left.as_ref(), binary.right.as_ref());
-            if of(left, a) && of(right, b) {
-                pairs.push((a.clone(), b.clone()));
-                continue;
-            } else if of(left, b) && of(right, a) {
-                pairs.push((b.clone(), a.clone()));
-                continue;
+        let pair = match condition {
+            // Where NULL equals NULL in the keys, `=` means something else.
+            Expr::BinaryExpr(binary)
+                if binary.op == Operator::Eq && join.null_equality == NullEquality::NullEqualsNothing =>
+            {
+                let (a, b) = (binary.left.as_ref(), binary.right.as_ref());
+                if of(left, a) && of(right, b) {
+                    Some((a.clone(), b.clone()))
+                } else if of(left, b) && of(right, a) {
+                    Some((b.clone(), a.clone()))
+                } else {
+                    None
+                }
             }
+            _ => None,
+        };
+        match pair {
+            Some(pair) => pairs.push(pair),
+            None => rest.push(condition.clone()),
         }
         others.push(condition.clone());
     }
-    (pairs, others)
+    (pairs, rest)
+}
+
+/// The same join with its sides exchanged, and its columns where they were. The left side is the one that the engine holds in memory.
+fn exchanged(join: Join) -> Result<LogicalPlan, QueryError> {
+    let (left, right, kind) = (join.left.clone(), join.right.clone(), join.join_type);
+    let columns = join.schema.columns();
+    let on = join.on.into_iter().map(|(a, b)| (b, a)).collect();
+    let again = Join::try_new(
+        right,
+        left,
+        on,
+        join.filter,
+        kind.swap(),
+        join.join_constraint,
+        join.null_equality,
+        join.null_aware,
+    );
+    let again = LogicalPlan::Join(again.map_err(planner)?);
+    let in_order = columns.into_iter().map(Expr::Column).collect();
+    Ok(LogicalPlan::Projection(Projection::try_new(in_order, Arc::new(again)).map_err(planner)?))
 }
 
 /// Which rows a side of a join can lose to NULL.
@@ -188,13 +276,13 @@ fn widened(facts: &[Facts], nullable: bool) -> Vec<Facts> {
     facts.iter().map(|fact| Facts { is_unit: fact.is_unit && !nullable, ..widen(fact) }).collect()
 }
 
-/// A join of private rows (on the left if `private_is_left`) with public ones, of which `public` is known. `identifies` says whether the public columns of the join identify a row.
+/// A join of private rows (on the left if `private_is_left`) with public ones, of which `public` is known. At most `matches` of these belong to one row.
 pub(crate) fn with_public(
     join: Join,
     private: &Rows,
     public: &[Facts],
     private_is_left: bool,
-    identifies: bool,
+    matches: u64,
 ) -> Result<Rows, QueryError> {
     use JoinType::{Inner, Left, LeftAnti, LeftSemi, Right, RightAnti, RightSemi};
     let kept = match (private_is_left, join.join_type) {
@@ -212,12 +300,15 @@ pub(crate) fn with_public(
         ));
     }
     let one_sided = matches!(join.join_type, LeftSemi | LeftAnti | RightSemi | RightAnti);
-    if private.unit == Unit::EachRow && !one_sided && !identifies {
-        return refused(
-            "each row is a privacy unit, and this join could make several rows of one: join on columns that the policy \
-             declares `unique` in the public table, or name a unit column in the policy",
-        );
+    // Where there is no match, an outer join makes one row.
+    let copies = if one_sided { 1 } else { matches.max(1) };
+    if private.unit == Unit::EachRow && copies > 1 {
+        return refused(format!(
+            "each row is a privacy unit, and this join can make {copies} rows of one: join on columns that are unique in \
+             the public table, or name a unit column in the policy"
+        ));
     }
+    let growth = private.growth.times(Growth { copies, degree: 0 })?;
     let public_side = widened(public, matches!((private_is_left, join.join_type), (true, Left) | (false, Right)));
     let (facts, offset) = match (private_is_left, one_sided) {
         (_, true) => (private.facts.clone(), 0),
@@ -231,18 +322,15 @@ pub(crate) fn with_public(
         Unit::EachRow => Unit::EachRow,
         Unit::Column(place) => Unit::Column(place + offset),
     };
-    Ok(Rows { plan: LogicalPlan::Join(join), unit, hidden: private.hidden, facts, limits: private.limits })
+    // The public side is held in memory, and private rows stream past it.
+    let plan = if private_is_left { exchanged(join)? } else { LogicalPlan::Join(join) };
+    Ok(Rows { plan, unit, facts, growth, ..private.clone() })
 }
 
 /// A join of private rows with private rows, which must be of the same unit.
-pub(crate) fn of_one_unit(
-    join: Join,
-    equal: &[(Expr, Expr)],
-    left: &Rows,
-    right: &Rows,
-) -> Result<Rows, QueryError> {
+pub(crate) fn of_one_unit(join: Join, left: &Rows, right: &Rows) -> Result<Rows, QueryError> {
     use JoinType::{Inner, Left, LeftAnti, LeftSemi, Right, RightAnti, RightSemi};
-    let same_unit = equal.iter().any(|(a, b)| left.is_unit(a) && right.is_unit(b));
+    let same_unit = join.on.iter().any(|(a, b)| left.is_unit(a) && right.is_unit(b));
     if !same_unit {
         return refused(
             "two private tables are joined, but not on the privacy unit: a row would then belong to two people. Write \
@@ -272,7 +360,13 @@ pub(crate) fn of_one_unit(
         max_groups: left.limits.max_groups.min(right.limits.max_groups),
         max_rows: left.limits.max_rows.min(right.limits.max_rows),
     };
-    Ok(Rows { plan: LogicalPlan::Join(join), unit: Unit::Column(place), hidden, facts, limits })
+    let growth = match join.join_type {
+        LeftSemi | LeftAnti => left.growth,
+        RightSemi | RightAnti => right.growth,
+        // A row without a match is one row, which the product covers: n is at least 1 where a unit has rows.
+        _ => left.growth.times(right.growth)?,
+    };
+    Ok(Rows { plan: LogicalPlan::Join(join), unit: Unit::Column(place), hidden, facts, limits, growth })
 }
 
 /// What is known of an aggregate over the rows of one unit.

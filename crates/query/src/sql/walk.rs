@@ -5,17 +5,18 @@ use super::facts::Facts;
 use super::range::Range;
 use super::released::Released;
 use super::rows::{
-    Limits, Rows, Unit, equalities, facts_of_unit_aggregate, of_one_unit, planner, refused, with_public,
+    Growth, Limits, Rows, Unit, condition, facts_of_unit_aggregate, of_one_unit, planner, refused, with_public,
 };
 use crate::error::QueryError;
 use crate::expression::Total;
 use crate::tables::Tables;
 use crate::unit_aggregates;
-use datafusion::common::DFSchema;
+use datafusion::common::{DFSchema, NullEquality};
 use datafusion::execution::SessionState;
 use datafusion::logical_expr::expr::{AggregateFunction, Alias};
+use datafusion::logical_expr::utils::conjunction;
 use datafusion::logical_expr::{
-    Aggregate, Distinct, Expr, Filter, Join, LogicalPlan, Projection, SubqueryAlias, Union, and, try_cast,
+    Aggregate, Distinct, Expr, Filter, Join, LogicalPlan, Projection, SubqueryAlias, Union, try_cast,
 };
 use futures::future::BoxFuture;
 use reticent_policy::Privacy;
@@ -23,7 +24,7 @@ use std::sync::Arc;
 
 /// What a part of a query is made of.
 pub(crate) enum Relation {
-    /// Public tables only.
+    /// Public tables only, or no tables; not computed yet.
     Public(LogicalPlan),
     /// Rows of private tables.
     Rows(Box<Rows>),
@@ -34,6 +35,8 @@ pub(crate) enum Relation {
 /// Reads a plan.
 pub(crate) struct Walk<'a> {
     pub(crate) state: &'a SessionState,
+    /// What computes public parts.
+    pub(crate) public: &'a SessionState,
     pub(crate) tables: &'a Tables<'a>,
     /// Limits that the query sets for itself.
     pub(crate) max_groups: Option<u32>,
@@ -45,6 +48,9 @@ const TWO_RELEASES: &str = "the query has two private aggregates: one query is o
 impl<'a> Walk<'a> {
     pub(crate) fn relation<'b>(&'b self, plan: &'b LogicalPlan) -> BoxFuture<'b, Result<Relation, QueryError>> {
         Box::pin(async move {
+            if self.is_public(plan)? {
+                return Ok(Relation::Public(plan.clone()));
+            }
             match plan {
                 LogicalPlan::TableScan(scan) => self.table(plan, scan.table_name.table()),
                 LogicalPlan::SubqueryAlias(alias) => self.alias(alias).await,
@@ -56,7 +62,7 @@ impl<'a> Walk<'a> {
                 LogicalPlan::Distinct(distinct) => self.distinct(distinct).await,
                 LogicalPlan::Subquery(subquery) => self.relation(&subquery.subquery).await,
                 LogicalPlan::Sort(sort) => match self.relation(&sort.input).await? {
-                    Relation::Public(_) => Ok(Relation::Public(self.public(plan)?)),
+                    Relation::Public(_) => Ok(Relation::Public(plan.clone())),
                     // The order of rows does not matter to what is computed of them.
                     Relation::Rows(rows) if sort.fetch.is_none() => Ok(Relation::Rows(rows)),
                     Relation::Rows(_) => limit_before_aggregation(),
@@ -66,19 +72,13 @@ impl<'a> Walk<'a> {
                     }
                 },
                 LogicalPlan::Limit(limit) => match self.relation(&limit.input).await? {
-                    Relation::Public(_) => Ok(Relation::Public(self.public(plan)?)),
+                    Relation::Public(_) => Ok(Relation::Public(plan.clone())),
                     Relation::Rows(_) => limit_before_aggregation(),
                     Relation::Released(inner) => {
                         let (released, private) = *inner;
                         Ok(Relation::Released(Box::new((released.limit(limit), private))))
                     }
                 },
-                LogicalPlan::EmptyRelation(_) | LogicalPlan::Values(_) => Ok(Relation::Public(self.public(plan)?)),
-                LogicalPlan::Window(_) => {
-                    refused("window functions (OVER) are not offered; group in a sub-query instead")
-                }
-                LogicalPlan::RecursiveQuery(_) => refused("WITH RECURSIVE is not offered"),
-                LogicalPlan::Unnest(_) => refused("UNNEST is not offered"),
                 other => {
                     let shown = other.display().to_string();
                     let name = shown.split([':', ' ']).next().unwrap_or("this");
@@ -93,7 +93,7 @@ impl<'a> Walk<'a> {
             return refused(format!("the table {name} is not in the policy"));
         };
         let limits = match table.privacy() {
-            Privacy::Public { .. } => return Ok(Relation::Public(plan.clone())),
+            Privacy::Public { unique: _ } => return Ok(Relation::Public(plan.clone())),
             Privacy::EachRow => Limits { max_groups: 1, max_rows: 1 },
             Privacy::Unit { max_groups, max_rows, .. } => Limits { max_groups: *max_groups, max_rows: *max_rows },
         };
@@ -105,7 +105,8 @@ impl<'a> Walk<'a> {
                 Unit::Column(found.ok_or_else(|| QueryError::Refused("the unit column is not declared".into()))?)
             }
         };
-        Ok(Relation::Rows(Box::new(Rows { plan: plan.clone(), unit, hidden: false, facts, limits })))
+        let growth = Growth::TABLE;
+        Ok(Relation::Rows(Box::new(Rows { plan: plan.clone(), unit, hidden: false, facts, limits, growth })))
     }
 
     /// An expression over rows, total and under its own name.
@@ -139,7 +140,7 @@ impl<'a> Walk<'a> {
 
     async fn projection(&self, projection: &Projection) -> Result<Relation, QueryError> {
         Ok(match self.relation(&projection.input).await? {
-            Relation::Public(_) => Relation::Public(self.public(&LogicalPlan::Projection(projection.clone()))?),
+            Relation::Public(_) => Relation::Public(LogicalPlan::Projection(projection.clone())),
             Relation::Rows(rows) => {
                 let named = projection.expr.iter().map(|expression| self.named(&rows.plan, expression));
                 Relation::Rows(Box::new(rows.projected(named.collect::<Result<_, _>>()?, &projection.expr)?))
@@ -153,7 +154,7 @@ impl<'a> Walk<'a> {
 
     async fn filter(&self, filter: &Filter) -> Result<Relation, QueryError> {
         Ok(match self.relation(&filter.input).await? {
-            Relation::Public(_) => Relation::Public(self.public(&LogicalPlan::Filter(filter.clone()))?),
+            Relation::Public(_) => Relation::Public(LogicalPlan::Filter(filter.clone())),
             Relation::Rows(mut rows) => {
                 let predicate = Total::new(rows.plan.schema()).condition(&filter.predicate)?;
                 let input = Arc::new(rows.plan.clone());
@@ -169,7 +170,7 @@ impl<'a> Walk<'a> {
 
     async fn aggregate(&self, aggregate: &Aggregate) -> Result<Relation, QueryError> {
         match self.relation(&aggregate.input).await? {
-            Relation::Public(_) => Ok(Relation::Public(self.public(&LogicalPlan::Aggregate(aggregate.clone()))?)),
+            Relation::Public(_) => Ok(Relation::Public(LogicalPlan::Aggregate(aggregate.clone()))),
             Relation::Released(inner) => {
                 let (released, private) = *inner;
                 Ok(Relation::Released(Box::new((released.aggregate(aggregate)?, private))))
@@ -179,8 +180,7 @@ impl<'a> Walk<'a> {
             }
             Relation::Rows(rows) => {
                 let limits = self.limits(&rows)?;
-                let run = |plan| self.tables.with_public_sources(plan);
-                let private = aggregation(aggregate, &rows, self.state, &run, limits).await?;
+                let private = aggregation(aggregate, &rows, self.state, limits).await?;
                 let released = Released::by(&private)?;
                 Ok(Relation::Released(Box::new((released, private))))
             }
@@ -237,8 +237,9 @@ impl<'a> Walk<'a> {
         }
         let unit = aggregate.group_expr.iter().position(|key| rows.is_unit(key)).map_or(Unit::EachRow, Unit::Column);
         let again = Aggregate::try_new(Arc::new(rows.plan.clone()), keys, calls).map_err(planner)?;
+        let growth = if aggregate.group_expr.len() == 1 { Growth::UNIT } else { rows.growth };
         let plan = in_types_of(LogicalPlan::Aggregate(again), &aggregate.schema)?;
-        Ok(Rows { plan, unit, hidden: false, facts, limits: rows.limits })
+        Ok(Rows { plan, unit, hidden: false, facts, limits: rows.limits, growth })
     }
 
     async fn distinct(&self, distinct: &Distinct) -> Result<Relation, QueryError> {
@@ -246,7 +247,7 @@ impl<'a> Walk<'a> {
             return refused("DISTINCT ON is not offered");
         };
         match self.relation(input).await? {
-            Relation::Public(_) => Ok(Relation::Public(self.public(&LogicalPlan::Distinct(distinct.clone()))?)),
+            Relation::Public(_) => Ok(Relation::Public(LogicalPlan::Distinct(distinct.clone()))),
             Relation::Released(inner) => {
                 let (released, private) = *inner;
                 Ok(Relation::Released(Box::new((released.distinct()?, private))))
@@ -270,7 +271,7 @@ impl<'a> Walk<'a> {
             inputs.push(self.relation(input).await?);
         }
         if inputs.iter().all(|input| matches!(input, Relation::Public(_))) {
-            return Ok(Relation::Public(self.public(&LogicalPlan::Union(union.clone()))?));
+            return Ok(Relation::Public(LogicalPlan::Union(union.clone())));
         }
         let mut sides: Vec<Rows> = Vec::new();
         for input in inputs {
@@ -298,7 +299,7 @@ impl<'a> Walk<'a> {
             let facts = columns.iter().map(|column| rows.facts_of(column)).collect();
             let plan = Projection::try_new(columns, Arc::new(rows.plan.clone())).map_err(planner)?;
             let plan = LogicalPlan::Projection(plan);
-            parts.push(Rows { plan, unit: place, hidden: !shared, facts, limits: rows.limits });
+            parts.push(Rows { plan, unit: place, hidden: !shared, facts, ..rows });
         }
         let plans = parts.iter().map(|part| Arc::new(part.plan.clone())).collect();
         let plan = LogicalPlan::Union(Union::try_new_with_loose_types(plans).map_err(planner)?);
@@ -309,37 +310,25 @@ impl<'a> Walk<'a> {
                 Facts { range, nullable: all.clone().any(|facts| facts.nullable), ..Facts::unknown() }
             })
             .collect();
-        Ok(Relation::Rows(Box::new(Rows {
-            plan,
-            unit: parts[0].unit,
-            hidden: !shared,
-            facts,
-            limits: parts[0].limits,
-        })))
+        let growth = parts[1..].iter().try_fold(parts[0].growth, |all, part| all.plus(part.growth))?;
+        Ok(Relation::Rows(Box::new(Rows { plan, facts, growth, ..parts.swap_remove(0) })))
     }
 
     async fn join(&self, join: &Join) -> Result<Relation, QueryError> {
         let left = self.relation(&join.left).await?;
         let right = self.relation(&join.right).await?;
-        let plan_of = |side: &Relation| match side {
-            Relation::Public(plan) => plan.clone(),
-            Relation::Rows(rows) => rows.plan.clone(),
-            Relation::Released(inner) => inner.0.plan.clone(),
-        };
-        let (left_plan, right_plan) = (plan_of(&left), plan_of(&right));
-        // Equalities are the keys of the join: the engine cannot find them in what is computed.
-        let (equal, others) = equalities(join);
-        let rebuilt = || -> Result<Join, QueryError> {
-            let on = equal.iter().map(|(a, b)| Ok((self.total(&left_plan, a)?, self.total(&right_plan, b)?)));
+        // Equalities by themselves, as the engine finds matches by them; then all of it total.
+        let rebuilt = |left: &LogicalPlan, right: &LogicalPlan| -> Result<Join, QueryError> {
+            let (pairs, rest) = condition(join);
+            let on = pairs.iter().map(|(a, b)| Ok((self.total(left, a)?, self.total(right, b)?)));
             let on = on.collect::<Result<Vec<_>, QueryError>>()?;
-            let both = left_plan.schema().join(right_plan.schema()).map_err(planner)?;
-            let filter = others.iter().cloned().reduce(and);
-            let filter = filter.map(|filter| Total::new(&both).condition(&filter));
+            let both = left.schema().join(right.schema()).map_err(planner)?;
+            let filter = conjunction(rest).map(|filter| Total::new(&both).condition(&filter)).transpose()?;
             Join::try_new(
-                Arc::new(left_plan.clone()),
-                Arc::new(right_plan.clone()),
+                Arc::new(left.clone()),
+                Arc::new(right.clone()),
                 on,
-                filter.transpose()?,
+                filter,
                 join.join_type,
                 join.join_constraint,
                 join.null_equality,
@@ -347,30 +336,38 @@ impl<'a> Walk<'a> {
             )
             .map_err(planner)
         };
+        // What the public side is found by. Where NULL equals NULL, or there are no equalities, any row may match.
+        let keys = |join: &Join, is_left: bool| -> Vec<Expr> {
+            let pairs = if join.null_equality == NullEquality::NullEqualsNull { &[][..] } else { &join.on };
+            pairs.iter().map(|(a, b)| if is_left { a.clone() } else { b.clone() }).collect()
+        };
         match (left, right) {
-            (Relation::Public(_), Relation::Public(_)) => {
-                Ok(Relation::Public(self.public(&LogicalPlan::Join(join.clone()))?))
+            (Relation::Public(_), Relation::Public(_)) => Ok(Relation::Public(LogicalPlan::Join(join.clone()))),
+            (Relation::Rows(rows), Relation::Public(part)) => {
+                let public = self.computed(&part).await?;
+                let join = rebuilt(&rows.plan, &public.plan)?;
+                let matches = public.most_matches(&keys(&join, false))?;
+                Ok(Relation::Rows(Box::new(with_public(join, &rows, &public.facts, true, matches)?)))
             }
-            (Relation::Rows(rows), Relation::Public(public)) => {
-                let join = rebuilt()?;
-                let identifies = self.identifies(&public, equal.iter().map(|(_, key)| key.clone())).await?;
-                Ok(Relation::Rows(Box::new(with_public(join, &rows, &self.public_facts(&public), true, identifies)?)))
-            }
-            (Relation::Public(public), Relation::Rows(rows)) => {
-                let join = rebuilt()?;
-                let identifies = self.identifies(&public, equal.iter().map(|(key, _)| key.clone())).await?;
-                Ok(Relation::Rows(Box::new(with_public(join, &rows, &self.public_facts(&public), false, identifies)?)))
+            (Relation::Public(part), Relation::Rows(rows)) => {
+                let public = self.computed(&part).await?;
+                let join = rebuilt(&public.plan, &rows.plan)?;
+                let matches = public.most_matches(&keys(&join, true))?;
+                Ok(Relation::Rows(Box::new(with_public(join, &rows, &public.facts, false, matches)?)))
             }
             (Relation::Rows(left), Relation::Rows(right)) => {
-                Ok(Relation::Rows(Box::new(of_one_unit(rebuilt()?, &equal, &left, &right)?)))
+                let join = rebuilt(&left.plan, &right.plan)?;
+                Ok(Relation::Rows(Box::new(of_one_unit(join, &left, &right)?)))
             }
-            (Relation::Released(inner), Relation::Public(public)) => {
+            (Relation::Released(inner), Relation::Public(part)) => {
                 let (released, private) = *inner;
-                Ok(Relation::Released(Box::new((released.join(join, public, true)?, private))))
+                let public = self.computed(&part).await?;
+                Ok(Relation::Released(Box::new((released.join(join, public.plan, true)?, private))))
             }
-            (Relation::Public(public), Relation::Released(inner)) => {
+            (Relation::Public(part), Relation::Released(inner)) => {
                 let (released, private) = *inner;
-                Ok(Relation::Released(Box::new((released.join(join, public, false)?, private))))
+                let public = self.computed(&part).await?;
+                Ok(Relation::Released(Box::new((released.join(join, public.plan, false)?, private))))
             }
             (Relation::Released(_), Relation::Released(_)) => refused(TWO_RELEASES),
             (Relation::Released(_), Relation::Rows(_)) | (Relation::Rows(_), Relation::Released(_)) => refused(

@@ -4,6 +4,7 @@
 
 mod adversary;
 mod agreement;
+mod amplifiers;
 mod explained;
 mod folders;
 mod grammar;
