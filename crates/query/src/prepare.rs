@@ -114,7 +114,7 @@ pub async fn prepare(policy: &Policy, sql: &str, options: Options) -> Result<Pre
     let tables = Tables::new(policy, public);
     let public = public_state(&state);
     let (max_groups, max_rows) = (options.max_groups, options.max_rows);
-    let walk = Walk { state: &state, public: &public, tables: &tables, max_groups, max_rows };
+    let walk = Walk { state: &public, tables: &tables, max_groups, max_rows };
     let (released, mut aggregation) = match walk.relation(&walk.without_subqueries(&typed).await?).await? {
         Relation::Released(inner) => *inner,
         Relation::Rows(_) => {

@@ -81,6 +81,7 @@ fn settings() -> ConfigOptions {
     execution.perfect_hash_join_small_build_threshold = 0;
     execution.perfect_hash_join_min_key_density = f64::INFINITY;
     execution.hash_join_buffering_capacity = 0;
+    execution.enforce_batch_size_in_joins = true;
     let optimizer = &mut options.optimizer;
     optimizer.enable_dynamic_filter_pushdown = false;
     optimizer.enable_join_dynamic_filter_pushdown = false;

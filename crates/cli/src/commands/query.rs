@@ -75,6 +75,8 @@ pub fn run(arguments: &Query, format: AnswerFormat, output: &mut Output) -> Resu
     let session = Session::load(&arguments.asked.policy)?;
     let sql = arguments.asked.sql()?;
     let ask = Ask { sql: &sql, options: arguments.asked.options(), fresh: arguments.fresh };
+    // The words of a panic could be made of a row; that the query failed is said below.
+    std::panic::set_hook(Box::new(|_| ()));
     let progress = scan_progress::ScanProgress::new();
     let reached = progress.clone();
     let reply = runtime()?.block_on(session.ask(&ask, move |progress| match progress {

@@ -110,13 +110,19 @@ impl Bounded {
     /// Where the candidates are to be counted.
     ///
     /// A group is looked up only here, for rows that are not rejected. If groups are public, rows of others are left out before they could take a place.
+    ///
+    /// # Memory
+    /// Keys that are found stay, also when their group is given up. The `i`th group of a unit is among
+    /// the `k = max_groups` lowest of the first `i` with probability `min(1, k/i)` over the secret key, so
+    /// that a unit with `n` groups leaves `k + k/(k+1) + ... + k/n <= k (1 + ln(n/k))` keys on average.
     fn place_all(&mut self, facts: Facts<'_>, candidates: usize, scratch: &mut Scratch) -> Result<(), QueryError> {
         let candidates = &scratch.candidates[..candidates];
         self.kept.warm(candidates.iter().map(|candidate| candidate.unit));
         scratch.placed.clear();
         for &Candidate { row, unit, priority } in candidates {
             let at = row as usize;
-            if facts.units.is_null(at) {
+            // Again, as rows of this batch have moved thresholds: no key stays that has no place.
+            if facts.units.is_null(at) || !self.kept.may_keep(unit, priority) {
                 continue;
             }
             let group = self.groups.number(facts.keys.hash(at), facts.keys.item(at))?;
@@ -219,7 +225,16 @@ fn share(sum: i128, rows: i128, max_rows: i128) -> i128 {
 
 #[cfg(test)]
 mod tests {
+    use super::super::division::Division;
+    use super::super::groups::GroupKeys;
+    use super::super::identity::Identity;
+    use super::super::layout::{Layout, Measure};
     use super::*;
+    use datafusion::arrow::array::{ArrayRef, Int64Array};
+    use datafusion::arrow::datatypes::{DataType, Field, Schema};
+    use datafusion::arrow::record_batch::RecordBatch;
+    use reticent_noise::randomness::SeededRandom;
+    use reticent_release::Statistic;
 
     #[test]
     fn a_share_is_rounded_towards_zero_and_stays_within_its_rows() {
@@ -233,6 +248,30 @@ mod tests {
                 }
             }
         }
+    }
+
+    #[test]
+    fn a_unit_with_very_many_groups_leaves_few_keys_behind() {
+        let key = SecretKey::draw(&mut SeededRandom::new(5)).expect("a seeded generator does not fail");
+        let schema = Schema::new(["unit", "key"].map(|name| Field::new(name, DataType::Int64, true)).to_vec());
+        let measures = vec![Measure { statistic: Statistic::Units, value: None }];
+        let layout = Layout { unit: Some(0), keys: vec![1], measures, max_groups: 2 };
+        let tracks = Arc::new(Tracks::new(&layout, &schema).expect("a layout"));
+        let groups = Groups::new(&[1], GroupKeys::Found, &schema, key).expect("known types");
+        let unit = Identity::new(std::iter::once(schema.field(0))).expect("a known type");
+        let column =
+            |values: &dyn Fn(i64) -> i64| Arc::new((0..100_000).map(values).collect::<Int64Array>()) as ArrayRef;
+        let columns = vec![column(&|_| 7), column(&|row| row << 30)];
+        let batch = RecordBatch::try_new(Arc::new(schema), columns).expect("a batch");
+        let units = unit.of(&batch.columns()[..1], 100_000, &key).expect("identities");
+        let keys = groups.identities(&batch, &key).expect("identities");
+        let interner = unit.interner(key, Division::WHOLE);
+        let mut state = Bounded::new(tracks.clone(), interner, groups, 2, key);
+        let mut values = Prepared::default();
+        values.fill(&batch, &tracks);
+        state.absorb(0..100_000, Facts { units: &units, keys: &keys, values: &values }).expect("room");
+        // 2 (1 + ln 50,000) = 24 on average; the key is fixed.
+        assert!(state.groups.interner.len() < 60, "{}", state.groups.interner.len());
     }
 
     #[test]

@@ -1,7 +1,7 @@
 //! Parts of dates and moments, and moments cut to a part, in the years 1 to 9999; outside they are NULL.
 
-use super::values::{Values, each};
 use super::kind::Kind;
+use super::values::{Values, each};
 use chrono::{DateTime, Datelike, NaiveDate, NaiveDateTime, Timelike};
 use datafusion::arrow::array::{ArrayRef, Float64Array, Int64Array, TimestampMicrosecondArray};
 

@@ -152,9 +152,7 @@ impl Reading<'_> {
             Expr::InSubquery(_) | Expr::ScalarSubquery(_) | Expr::Exists(_) | Expr::SetComparison(_) => {
                 refused("a sub-query inside an aggregate, a group key or a figure is not offered; write a join")
             }
-            Expr::WindowFunction(_) => {
-                refused("window functions (OVER) are not offered; group in a sub-query instead")
-            }
+            Expr::WindowFunction(_) => refused("window functions (OVER) are not offered; group in a sub-query instead"),
             Expr::AggregateFunction(call) => {
                 refused(format!("the aggregate {} stands where a row's value is expected", call.func.name()))
             }

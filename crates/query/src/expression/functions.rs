@@ -59,14 +59,19 @@ pub(super) enum Kernel {
     Measure(fn(&str) -> i64),
     Test(fn(&str, &str) -> bool),
     Position(fn(&str, &str) -> i64),
-    Trim { start: bool, end: bool },
+    Trim {
+        start: bool,
+        end: bool,
+    },
     Slice(fn(&str, i64, Option<i64>) -> &str),
     SplitPart,
     FirstPresent,
     NullIf,
     Extreme(Ordering),
     /// Pieces that are NULL are passed over; the separator, if there is one, comes first.
-    Join { separator: bool },
+    Join {
+        separator: bool,
+    },
     /// These have a literal that is made ready when the query is read.
     RegexpLike,
     DatePart,
@@ -277,18 +282,15 @@ impl Function {
             Kernel::Slice(slice) => {
                 let (a, first, second) = (inputs[0].texts(), literal(1), literal(2));
                 let given = inputs.len() < 3 || second.is_some();
-                each::<StringViewArray, _>(rows, |row| {
-                    Some(slice(a.get(row)?, first.filter(|_| given)?, second))
-                })
+                each::<StringViewArray, _>(rows, |row| Some(slice(a.get(row)?, first.filter(|_| given)?, second)))
             }
             Kernel::SplitPart => {
                 let (a, separator, number) = (inputs[0].texts(), inputs[1].texts(), literal(2));
-                each::<StringViewArray, _>(rows, |row| {
-                    Some(text::split_part(a.get(row)?, separator.get(0)?, number?))
-                })
+                each::<StringViewArray, _>(rows, |row| Some(text::split_part(a.get(row)?, separator.get(0)?, number?)))
             }
             Kernel::Join { separator } => {
-                let (between, pieces) = if separator { (Some(inputs[0].texts()), &inputs[1..]) } else { (None, inputs) };
+                let (between, pieces) =
+                    if separator { (Some(inputs[0].texts()), &inputs[1..]) } else { (None, inputs) };
                 let pieces: Vec<_> = pieces.iter().map(Values::texts).collect();
                 each::<StringViewArray, _>(rows, |row| {
                     let between = between.as_ref().map_or(Some(""), |between| between.get(row))?;

@@ -193,8 +193,7 @@ impl Node {
             }
             Operation::Among => {
                 let equal = |other: &Values| Comparison::Equal.apply(of, &inputs[0], other, rows);
-                let equal: Vec<Values> =
-                    inputs[1..].iter().map(|other| Values::new(equal(other), false)).collect();
+                let equal: Vec<Values> = inputs[1..].iter().map(|other| Values::new(equal(other), false)).collect();
                 let equal: Vec<_> = equal.iter().map(Values::booleans).collect();
                 each::<BooleanArray, _>(rows, |row| {
                     let mut unknown = false;

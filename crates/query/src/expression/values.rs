@@ -2,13 +2,11 @@
 
 use super::kind::Kind;
 use datafusion::arrow::array::{
-    Array, ArrayAccessor, ArrayRef, AsArray, BooleanArray, Date32Array, Float64Array, Int64Array,
-    StringViewArray, TimestampMicrosecondArray, new_null_array,
+    Array, ArrayAccessor, ArrayRef, AsArray, BooleanArray, Date32Array, Float64Array, Int64Array, StringViewArray,
+    TimestampMicrosecondArray, new_null_array,
 };
 use datafusion::arrow::compute::{CastOptions, cast_with_options};
-use datafusion::arrow::datatypes::{
-    DataType, Date32Type, Float64Type, Int64Type, TimeUnit, TimestampMicrosecondType,
-};
+use datafusion::arrow::datatypes::{DataType, Date32Type, Float64Type, Int64Type, TimeUnit, TimestampMicrosecondType};
 use datafusion::common::{Result, ScalarValue};
 use std::sync::Arc;
 

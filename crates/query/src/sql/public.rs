@@ -167,9 +167,9 @@ impl Walk<'_> {
             QueryError::Refused(format!("the part of the query over public data ({of}) cannot be computed: {cause}"))
         };
         let plan = self.tables.with_public_sources(part.clone())?;
-        let physical = self.public.create_physical_plan(&plan).await.map_err(failed)?;
+        let physical = self.state.create_physical_plan(&plan).await.map_err(failed)?;
         let schema = physical.schema();
-        let mut stream = execute_stream(physical, self.public.task_ctx()).map_err(failed)?;
+        let mut stream = execute_stream(physical, self.state.task_ctx()).map_err(failed)?;
         let (mut batches, mut rows, mut bytes) = (Vec::new(), 0, 0);
         while let Some(batch) = stream.next().await {
             let batch = batch.map_err(failed)?;

@@ -237,7 +237,6 @@ pub(crate) fn condition(join: &Join) -> (Vec<(Expr, Expr)>, Vec<Expr>) {
             Some(pair) => pairs.push(pair),
             None => rest.push(condition.clone()),
         }
-        others.push(condition.clone());
     }
     (pairs, rest)
 }

@@ -34,9 +34,8 @@ pub(crate) enum Relation {
 
 /// Reads a plan.
 pub(crate) struct Walk<'a> {
-    pub(crate) state: &'a SessionState,
     /// What computes public parts.
-    pub(crate) public: &'a SessionState,
+    pub(crate) state: &'a SessionState,
     pub(crate) tables: &'a Tables<'a>,
     /// Limits that the query sets for itself.
     pub(crate) max_groups: Option<u32>,

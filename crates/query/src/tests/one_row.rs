@@ -53,7 +53,7 @@ const QUERIES: &[&str] = &[
     "SELECT s.n, COUNT(*) AS c FROM (SELECT id, LEAST(COUNT(*), 3) AS n, SUM(whole) AS w FROM t GROUP BY id) s GROUP BY s.n HAVING COUNT(*) >= 0",
     "SELECT AVG(GREATEST(LEAST(w, 10), -10)) AS a FROM (SELECT id, SUM(whole) AS w, MAX(note) AS m FROM t GROUP BY id) s",
     "SELECT p.city, SUM(GREATEST(LEAST(t.whole / p.zero, 9), -9)) AS s FROM t JOIN pub p ON t.city = p.city GROUP BY p.city",
-    "SELECT p.city, COUNT(*) AS s FROM t JOIN (SELECT city, 1 / zero AS z FROM pub) p ON t.city = p.city GROUP BY p.city",
+    "SELECT p.city, COUNT(*) AS s FROM t JOIN (SELECT city, 1 / NULLIF(zero, 0) AS z FROM pub) p ON t.city = p.city GROUP BY p.city",
     "SELECT city, 1 / COUNT(*) AS q, SUM(whole) / SUM(real) AS r FROM t GROUP BY city HAVING 10 / COUNT(*) >= 0 OR COUNT(*) <= 0",
     "SELECT SUM(1 / c) AS s FROM (SELECT city, COUNT(*) AS c FROM t GROUP BY city) q",
     "SELECT city, SUM(GREATEST(LEAST(100 / whole, 100), -100)) AS s, COUNT(CAST(note AS INTEGER)) AS n FROM each GROUP BY city",

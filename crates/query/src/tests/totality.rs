@@ -173,8 +173,8 @@ fn expressions() -> Vec<String> {
         .map(str::to_owned),
     );
     for name in [
-        "floor", "ceil", "round", "trunc", "signum", "iszero", "sqrt", "ln", "log10", "log2", "exp", "sin",
-        "cos", "tan", "atan", "asin", "acos", "cbrt", "degrees", "radians", "log", "abs",
+        "floor", "ceil", "round", "trunc", "signum", "iszero", "sqrt", "ln", "log10", "log2", "exp", "sin", "cos",
+        "tan", "atan", "asin", "acos", "cbrt", "degrees", "radians", "log", "abs",
     ] {
         list.extend([format!("{name}(f)"), format!("{name}(i)"), format!("{name}(CAST(f AS FLOAT))")]);
     }
