@@ -1,27 +1,32 @@
 //! Opening tables: the one place that knows files.
 //!
-//! Whatever the file, a table shows only the columns that the policy declares, in the types of the engine ([`engine_type`]), and **no content of a row
-//! can raise an error**: what cannot be read as the declared type is NULL. An error message that depends on a row would tell more about one
-//! person than any budget allows. Names, types and paths are public, and errors about them say all there is to say; but for values that are in the names of
-//! folders, as in `year=2024`, which are content.
+//! Whatever the file, a table shows only the columns that the policy declares, in the types of the engine
+//! ([`engine_type`]), and **no content of a row can raise an error**: what cannot be read as the declared
+//! type is NULL. An error message that depends on a row would tell more about one person than any budget
+//! allows. Names, types and paths are public, and errors about them say all there is to say; but for
+//! values that are in the names of folders, as in `year=2024`, which are content.
 //!
 //! | rule | |
 //! |---|---|
 //! | not a value of the declared type, or out of its range | NULL |
 //! | NaN | NULL |
+//! | -0.0 | 0.0: equal reals have equal bits |
 //! | infinities | kept: bounds clamp them |
 //! | a number with a fraction in an integer column | cut towards zero |
-//! | text that is not UTF-8 (CSV, Arrow, binary columns) | each wrong piece becomes U+FFFD; in a text column of Parquet the file is damaged |
+//! | text that is not UTF-8 | each wrong piece becomes U+FFFD |
 //! | text of more than [`LONGEST_TEXT`](reticent_policy::LONGEST_TEXT) bytes | cut there, at a character |
 //! | moments with a time zone | UTC; without one they are taken as UTC |
 //! | values in the names of folders | as in CSV, and left out of messages |
 //!
-//! The order of rows and files has no part in any answer.
+//! Each of these is a function of one value: what is read of a row depends on that row alone. A source is
+//! told which columns are wanted and nothing else, and reads every row ([`scan`]); the order of rows and
+//! files has no part in any answer.
+//!
+//! Which damage of a file is an error, and why no row is, is said for each format: [`csv_reader`],
+//! [`parquet_file`], [`arrow_file`]. Damage is what no writer writes, whatever values it is given.
 
 mod arrow_file;
-mod arrow_scan;
 mod conversion;
-mod converted_rows;
 mod csv_reader;
 mod csv_table;
 mod data_file;
@@ -30,11 +35,13 @@ pub(crate) mod field;
 mod file_table;
 mod files;
 mod origins;
+mod parquet_file;
 mod parquet_nesting;
-mod parquet_scan;
+mod scan;
 mod schemas;
 #[cfg(test)]
 mod tests;
+mod typed_file;
 
 use std::path::Path;
 use std::sync::Arc;

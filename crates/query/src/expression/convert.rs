@@ -3,7 +3,7 @@
 
 use super::calendar::{MICROSECONDS_OF_DAY, civil};
 use super::kind::Kind;
-use super::values::{Values, canonical, each};
+use super::values::{Values, each};
 use crate::source::field;
 use datafusion::arrow::array::{
     ArrayRef, BooleanArray, Date32Array, Float64Array, Int64Array, StringViewArray, TimestampMicrosecondArray,
@@ -90,7 +90,7 @@ fn real(values: &Values, from: Kind, rows: usize) -> ArrayRef {
         }
         Kind::Text => {
             let a = values.texts();
-            each::<Float64Array, _>(rows, |row| canonical(field::real(a.get(row)?.as_bytes())?))
+            each::<Float64Array, _>(rows, |row| field::real(a.get(row)?.as_bytes()))
         }
         Kind::Date | Kind::Moment => each::<Float64Array, _>(rows, |_| None),
     }

@@ -1,6 +1,7 @@
 //! The values of one part of an expression for the rows of a batch, in the stored form of their kind.
 
 use super::kind::Kind;
+use crate::source::field;
 use datafusion::arrow::array::{
     Array, ArrayAccessor, ArrayRef, AsArray, BooleanArray, Date32Array, Float64Array, Int64Array, StringViewArray,
     TimestampMicrosecondArray, new_null_array,
@@ -113,13 +114,6 @@ where
     Arc::new((0..rows).map(cell).collect::<A>())
 }
 
-/// A real number as expressions have it: NaN is NULL, and there is one zero.
-#[inline]
-pub(super) fn canonical(number: f64) -> Option<f64> {
-    // -0.0 + 0.0 is 0.0, and every other number stays what it is.
-    (!number.is_nan()).then_some(number + 0.0)
-}
-
 /// A column of a plan in the stored form of its kind.
 pub(super) fn stored(array: &ArrayRef, kind: Kind) -> Result<ArrayRef> {
     let declared = array.data_type();
@@ -132,7 +126,7 @@ pub(super) fn stored(array: &ArrayRef, kind: Kind) -> Result<ArrayRef> {
             let reals = numbers.as_primitive::<Float64Type>();
             let strange = |number: &f64| number.is_nan() || number.to_bits() == (-0.0_f64).to_bits();
             if reals.values().iter().fold(false, |any, number| any | strange(number)) {
-                Arc::new(reals.unary_opt::<_, Float64Type>(canonical))
+                Arc::new(reals.unary_opt::<_, Float64Type>(field::canonical))
             } else {
                 numbers
             }

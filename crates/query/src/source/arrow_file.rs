@@ -8,6 +8,15 @@
 //! - Zstandard makes at most 2^15 of one: a block has at least 4 bytes and makes at most 2^17 (RFC 8878, section 3.1.1.2).
 //!
 //! One batch is in memory at a time.
+//!
+//! # What is an error
+//! What the format calls invalid, and the decoder checks: buffers shorter than their columns, offsets
+//! that go back, keys of dictionaries that have no value, a compression that cannot be undone. A writer
+//! makes these from the number of rows and from the lengths of texts, and no value that it can be given
+//! makes it write a wrong one. Two things are not left to the decoder, because values decide them: texts
+//! that are not UTF-8 are read as bytes and repaired, and a missing value in a column that is declared
+//! without any, which some writers do not check, is NULL like any other. Decimals with more digits than
+//! their type has, dates and moments beyond every calendar, NaN and dictionaries with NULL are values.
 
 use std::fs::File;
 use std::io::{self, BufReader, Read, Seek, SeekFrom};
@@ -19,13 +28,14 @@ use arrow_ipc::convert::fb_to_schema;
 use arrow_ipc::reader::FileDecoder;
 use arrow_ipc::{Block, CompressionType, MessageHeader, MetadataVersion, root_as_footer, root_as_message};
 use datafusion::arrow::buffer::Buffer;
-use datafusion::arrow::datatypes::{DataType, Field, Schema, SchemaRef};
+use datafusion::arrow::datatypes::{DataType, Field, FieldRef, Schema, SchemaRef};
 use datafusion::arrow::error::ArrowError;
 use datafusion::arrow::record_batch::RecordBatch;
 use datafusion::common::DataFusionError;
 
 use super::data_file::DataFile;
 use super::error::SourceError;
+use super::scan::Batches;
 
 /// Arrow data on disk.
 #[derive(Debug)]
@@ -84,37 +94,34 @@ impl ArrowFile {
     }
 
     /// How many batches it has.
-    pub(super) fn batches(&self) -> usize {
+    pub(super) fn pieces(&self) -> usize {
         self.messages.iter().filter(|message| message.is_batch).count()
     }
 
-    /// The columns at these positions, of the batches in this range.
-    pub(super) fn read(self, positions: &[usize], batches: Range<usize>) -> ArrowBatches {
-        let fields = self.schema.fields().iter();
-        let as_bytes = fields.map(|field| field.as_ref().clone().with_data_type(bytes_of(field.data_type())));
-        let schema = Schema::new(as_bytes.collect::<Vec<Field>>());
-        // Where no column is wanted, some column has to prove the number of rows.
-        let witness = || schema.fields().iter().position(|field| *field.data_type() != DataType::Null);
-        let read = if positions.is_empty() { witness().into_iter().collect() } else { positions.to_vec() };
-        let decoder = FileDecoder::new(Arc::new(schema), self.version).with_projection(read);
-        ArrowBatches { file: self, decoder, wanted: positions.len(), batches, next_message: 0, next_batch: 0 }
+    /// The columns at these positions, of the batches in this range. Texts are bytes: whether they are
+    /// UTF-8 is for the conversion to see. Every column may have missing values.
+    pub(super) fn read(self, positions: &[usize], batches: Range<usize>) -> Batches {
+        let as_bytes =
+            |field: &FieldRef| field.as_ref().clone().with_data_type(bytes_of(field.data_type())).with_nullable(true);
+        let schema = Schema::new(self.schema.fields().iter().map(as_bytes).collect::<Vec<Field>>());
+        let decoder = FileDecoder::new(Arc::new(schema), self.version).with_projection(positions.to_vec());
+        let mut batches = ArrowBatches { file: self, decoder, batches, next_message: 0, next_batch: 0 };
+        Box::new(std::iter::from_fn(move || batches.next().transpose()))
     }
 }
 
 /// Batches of a file, one after the other.
-#[derive(Debug)]
-pub(super) struct ArrowBatches {
+struct ArrowBatches {
     file: ArrowFile,
     decoder: FileDecoder,
-    wanted: usize,
     batches: Range<usize>,
     next_message: usize,
     next_batch: usize,
 }
 
 impl ArrowBatches {
-    /// The next batch; none after the last. Texts are bytes: whether they are UTF-8 is for the conversion to see.
-    pub(super) fn next(&mut self) -> Result<Option<RecordBatch>, DataFusionError> {
+    /// The next batch; none after the last.
+    fn next(&mut self) -> Result<Option<RecordBatch>, DataFusionError> {
         while self.next_batch < self.batches.end {
             let Some(message) = self.file.messages.get(self.next_message).copied() else { break };
             self.next_message += 1;
@@ -128,8 +135,7 @@ impl ArrowBatches {
             if !message.is_batch {
                 self.decoder.read_dictionary(&message.place, &bytes)?;
             } else if let Some(batch) = self.decoder.read_record_batch(&message.place, &bytes)? {
-                let wanted: Vec<usize> = (0..self.wanted).collect();
-                return Ok(Some(batch.project(&wanted)?));
+                return Ok(Some(batch));
             }
         }
         Ok(None)
@@ -194,7 +200,7 @@ fn check_lengths(bytes: &[u8], message: Message) -> Result<(), DataFusionError> 
 }
 
 /// The type of the same bytes without the claim that they are UTF-8: one text that is not would be an error for the whole file.
-pub(super) fn bytes_of(of: &DataType) -> DataType {
+fn bytes_of(of: &DataType) -> DataType {
     match of {
         DataType::Utf8 => DataType::Binary,
         DataType::LargeUtf8 => DataType::LargeBinary,
@@ -336,8 +342,8 @@ mod tests {
         for compression in [CompressionType::LZ4_FRAME, CompressionType::ZSTD] {
             let (_file, data) = stored(Some(compression));
             let mut batches = ArrowFile::open(&data).expect("opened").read(&[0], 0..1);
-            assert_eq!(batches.next().expect("read").map(|batch| batch.num_rows()), Some(5000));
-            assert!(batches.next().expect("the end").is_none());
+            assert_eq!(batches.next().expect("a batch").expect("read").num_rows(), 5000);
+            assert!(batches.next().is_none());
         }
     }
 
@@ -354,9 +360,8 @@ mod tests {
     fn a_wanted_range_of_batches_and_nothing_else() {
         let (_file, data) = stored(None);
         let open = || ArrowFile::open(&data).expect("opened");
-        assert_eq!(open().batches(), 1);
-        assert!(open().read(&[0], 1..2).next().expect("read").is_none());
-        let bare = open().read(&[], 0..1).next().expect("read").expect("a batch");
-        assert_eq!((bare.num_columns(), bare.num_rows()), (0, 5000));
+        assert_eq!(open().pieces(), 1);
+        assert!(open().read(&[0], 1..2).next().is_none());
+        assert_eq!(open().read(&[0], 0..1).count(), 1);
     }
 }

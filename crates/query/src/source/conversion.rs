@@ -7,27 +7,49 @@ use std::sync::Arc;
 
 use datafusion::arrow::array::{
     Array, ArrayRef, AsArray, BooleanArray, Date32Array, Float64Array, Int64Array, StringViewArray, StringViewBuilder,
-    TimestampMicrosecondArray,
+    TimestampMicrosecondArray, new_empty_array,
 };
-use datafusion::arrow::compute::{CastOptions, cast_with_options};
+use datafusion::arrow::compute::{CastOptions, cast_with_options, take};
 use datafusion::arrow::datatypes::{
     DataType, Date32Type, Date64Type, Float64Type, Int64Type, TimeUnit, TimestampMicrosecondType,
 };
 use datafusion::arrow::error::ArrowError;
 use reticent_policy::{ColumnType, LONGEST_TEXT};
 
-use super::{engine_type, field};
-use crate::nan::has_nan;
+use super::field;
 
-/// Whether values of a type in a file are read as the declared type.
+const KINDS: [ColumnType; 6] = [
+    ColumnType::Integer,
+    ColumnType::Real,
+    ColumnType::Text,
+    ColumnType::Boolean,
+    ColumnType::Date,
+    ColumnType::Timestamp,
+];
+
+/// The declarations as which values of a type in a file are read.
+pub(super) fn kinds(found: &DataType) -> impl Iterator<Item = ColumnType> {
+    KINDS.into_iter().filter(|kind| accepts(found, *kind))
+}
+
+/// Whether values of a type in a file are read as the declared type. What can be wrong with a type, as
+/// with the scale of a decimal, shows without a value.
 pub(super) fn accepts(found: &DataType, declared: ColumnType) -> bool {
+    fits(found, declared) && convert(&new_empty_array(found), declared).is_ok()
+}
+
+fn fits(found: &DataType, declared: ColumnType) -> bool {
     use DataType::*;
     let text = matches!(found, Utf8 | LargeUtf8 | Utf8View);
     let whole = found.is_integer();
     match (found, declared) {
-        (Dictionary(_, values), _) => !matches!(**values, Dictionary(..)) && accepts(values, declared),
+        (Dictionary(keys, values), _) => {
+            keys.is_integer() && !matches!(**values, Dictionary(..)) && fits(values, declared)
+        }
         (_, ColumnType::Integer | ColumnType::Real) => text || whole || found.is_floating() || found.is_decimal(),
-        (Binary | LargeBinary | BinaryView | FixedSizeBinary(_), ColumnType::Text) => true,
+        (Binary | LargeBinary | BinaryView, ColumnType::Text) => true,
+        // Values without bytes could be any number of values.
+        (FixedSizeBinary(width), ColumnType::Text) => *width > 0,
         (_, ColumnType::Text) => text || whole,
         (Boolean, ColumnType::Boolean) => true,
         (_, ColumnType::Boolean) => text || whole,
@@ -36,22 +58,15 @@ pub(super) fn accepts(found: &DataType, declared: ColumnType) -> bool {
     }
 }
 
-/// Whether values of a type in a file are the engine's as they are, so that conditions on them may be tried on the file's statistics. Numbers of type
-/// real are not: statistics leave NaN out, so that a row with NaN would count or not depending on its neighbours in the file. Text is not: it may be cut.
-pub(super) fn is_unchanged(found: &DataType, declared: ColumnType) -> bool {
-    *found == engine_type(declared) && !matches!(declared, ColumnType::Real | ColumnType::Text)
-}
-
-/// The values in the engine's type. Texts may come as bytes, whatever they are declared as. An error means that [`accepts`] was not asked, and depends on
-/// types alone.
+/// The values in the engine's type: reals in their one form ([`field::canonical`]), texts valid and cut.
+/// Texts may come as bytes, whatever they are declared as. An error means that [`accepts`] was not asked,
+/// and depends on types alone.
 pub(super) fn convert(array: &ArrayRef, declared: ColumnType) -> Result<ArrayRef, ArrowError> {
     use DataType::*;
     let found = array.data_type();
-    if let Dictionary(_, values) = found {
-        return convert(&safe_cast(array, values)?, declared);
-    }
-    if is_unchanged(found, declared) {
-        return Ok(Arc::clone(array));
+    if let Some(dictionary) = array.as_any_dictionary_opt() {
+        // Converted first: repeated, a long text would take its length as often as it occurs.
+        return take(&convert(dictionary.values(), declared)?, dictionary.keys(), None);
     }
     let text = matches!(found, Utf8 | LargeUtf8 | Utf8View);
     let bytes = matches!(found, Binary | LargeBinary | BinaryView);
@@ -70,7 +85,8 @@ pub(super) fn convert(array: &ArrayRef, declared: ColumnType) -> Result<ArrayRef
             Arc::new(numbers.as_primitive::<Float64Type>().unary_opt::<_, Int64Type>(field::whole))
         }
         ColumnType::Integer => safe_cast(array, &Int64)?,
-        ColumnType::Real => without_nan(safe_cast(array, &Float64)?),
+        ColumnType::Real => canonical(safe_cast(array, &Float64)?),
+        ColumnType::Boolean if *found == Boolean => Arc::clone(array),
         ColumnType::Boolean => {
             let numbers = safe_cast(array, &Int64)?;
             let truths = numbers.as_primitive::<Int64Type>().iter().map(|number| match number? {
@@ -80,6 +96,7 @@ pub(super) fn convert(array: &ArrayRef, declared: ColumnType) -> Result<ArrayRef
             });
             Arc::new(truths.collect::<BooleanArray>())
         }
+        ColumnType::Date if *found == Date32 => Arc::clone(array),
         ColumnType::Date => {
             let days = moments(array)?
                 .unary_opt::<_, Date32Type>(|moment| i32::try_from(moment.div_euclid(MICROSECONDS_OF_DAY)).ok());
@@ -104,7 +121,7 @@ fn moments(array: &ArrayRef) -> Result<TimestampMicrosecondArray, ArrowError> {
             match unit {
                 TimeUnit::Second => (ticks, 1_000_000),
                 TimeUnit::Millisecond => (ticks, 1_000),
-                TimeUnit::Microsecond => (ticks, 1),
+                TimeUnit::Microsecond => return Ok(ticks.reinterpret_cast()),
                 TimeUnit::Nanosecond => {
                     return Ok(ticks.unary::<_, TimestampMicrosecondType>(|tick| tick.div_euclid(1_000)));
                 }
@@ -130,11 +147,13 @@ where
     Ok(texts.as_binary_view().iter().map(|text| read(text?)).collect())
 }
 
-/// NaN is NULL. Most arrays have none, and stay as they are.
-fn without_nan(array: ArrayRef) -> ArrayRef {
+/// Reals in their one form. Most arrays are, and stay as they are. All values are looked at, in vectors,
+/// which is faster than to stop at the first.
+fn canonical(array: ArrayRef) -> ArrayRef {
     let numbers = array.as_primitive::<Float64Type>();
-    if has_nan(numbers.values()) {
-        Arc::new(numbers.unary_opt::<_, Float64Type>(|number| (!number.is_nan()).then_some(number)))
+    let other = |number: &f64| number.is_nan() | (number.to_bits() == (-0.0_f64).to_bits());
+    if numbers.values().iter().fold(false, |any, number| any | other(number)) {
+        Arc::new(numbers.unary_opt::<_, Float64Type>(field::canonical))
     } else {
         array
     }
@@ -171,16 +190,8 @@ mod tests {
     };
     use datafusion::arrow::datatypes::{Field, Int32Type};
 
+    use super::super::engine_type;
     use super::*;
-
-    const KINDS: [ColumnType; 6] = [
-        ColumnType::Integer,
-        ColumnType::Real,
-        ColumnType::Text,
-        ColumnType::Boolean,
-        ColumnType::Date,
-        ColumnType::Timestamp,
-    ];
 
     /// As text, NULL as "-".
     fn shown(array: impl Array + 'static, declared: ColumnType) -> Vec<String> {
@@ -201,7 +212,7 @@ mod tests {
         assert_eq!(shown(Int8Array::from(vec![Some(-128), None]), Real), ["-128.0", "-"]);
         let floats = Float64Array::from(vec![2.9, -2.9, f64::NAN, f64::INFINITY, 9.3e18, -0.0]);
         assert_eq!(shown(floats.clone(), Integer), ["2", "-2", "-", "-", "-", "0"]);
-        assert_eq!(shown(floats, Real), ["2.9", "-2.9", "-", "inf", "9.3e18", "-0.0"]);
+        assert_eq!(shown(floats, Real), ["2.9", "-2.9", "-", "inf", "9.3e18", "0.0"]);
         assert_eq!(shown(Float32Array::from(vec![0.5, f32::NAN]), Real), ["0.5", "-"]);
         let money = Decimal128Array::from(vec![12_345, -199, i128::MAX / 10])
             .with_precision_and_scale(38, 2)
@@ -308,6 +319,7 @@ mod tests {
         }
         assert_eq!(accepted, 79);
         assert!(!accepts(&DataType::new_list(Int64, true), ColumnType::Text));
-        assert!(is_unchanged(&Int64, ColumnType::Integer) && !is_unchanged(&Float64, ColumnType::Real));
+        // A scale that the type cannot hold, and values without bytes.
+        assert!(!accepts(&Decimal32(9, -128), ColumnType::Integer) && !accepts(&FixedSizeBinary(0), ColumnType::Text));
     }
 }

@@ -11,12 +11,8 @@ use datafusion::arrow::datatypes::SchemaRef;
 use datafusion::arrow::record_batch::{RecordBatch, RecordBatchOptions};
 use datafusion::catalog::{Session, TableProvider};
 use datafusion::common::{Result as EngineResult, ScalarValue};
-use datafusion::execution::{SendableRecordBatchStream, TaskContext};
 use datafusion::logical_expr::{Expr, TableType};
 use datafusion::physical_plan::ExecutionPlan;
-use datafusion::physical_plan::empty::EmptyExec;
-use datafusion::physical_plan::stream::RecordBatchReceiverStreamBuilder;
-use datafusion::physical_plan::streaming::{PartitionStream, StreamingTableExec};
 use reticent_policy::{ColumnType, CsvOptions, TablePolicy};
 
 use super::csv_reader::{Next, Records};
@@ -24,10 +20,12 @@ use super::data_file::DataFile;
 use super::error::SourceError;
 use super::field;
 use super::origins::{Origin, Origins};
+use super::scan::{Batches, Share, scan};
 
 /// A table of CSV files, each read as a stream.
 #[derive(Debug)]
 pub(super) struct CsvTable {
+    name: Arc<str>,
     schema: SchemaRef,
     columns: Vec<(String, ColumnType)>,
     options: CsvOptions,
@@ -73,6 +71,7 @@ impl CsvTable {
             readable.push(CsvFile { data: data.clone(), values });
         }
         Ok(CsvTable {
+            name: table.name().into(),
             schema: super::engine_schema(table),
             columns: table.columns().iter().map(|column| (column.name().to_owned(), column.kind())).collect(),
             options,
@@ -96,69 +95,39 @@ impl TableProvider for CsvTable {
         state: &dyn Session,
         projection: Option<&Vec<usize>>,
         _filters: &[Expr],
-        limit: Option<usize>,
+        _limit: Option<usize>,
     ) -> EngineResult<Arc<dyn ExecutionPlan>> {
         let indices: Vec<usize> = projection.cloned().unwrap_or_else(|| (0..self.columns.len()).collect());
-        let schema = Arc::new(self.schema.project(&indices)?);
-        if self.files.is_empty() {
-            return Ok(Arc::new(EmptyExec::new(schema)));
-        }
         let columns: Arc<[(String, ColumnType)]> = indices.iter().map(|index| self.columns[*index].clone()).collect();
-        let wanted = |file: &CsvFile| CsvFile {
-            data: file.data.clone(),
-            values: indices.iter().map(|index| file.values[*index].clone()).collect(),
+        let share = |file: &CsvFile| CsvShare {
+            columns: Arc::clone(&columns),
+            options: self.options.clone(),
+            file: CsvFile {
+                data: file.data.clone(),
+                values: indices.iter().map(|index| file.values[*index].clone()).collect(),
+            },
         };
-        let share = self.files.len().div_ceil(state.config().target_partitions().max(1)).max(1);
-        let partitions = self.files.chunks(share).map(|files| {
-            Arc::new(CsvPartition {
-                schema: Arc::clone(&schema),
-                columns: Arc::clone(&columns),
-                options: self.options.clone(),
-                files: files.iter().map(wanted).collect(),
-            }) as Arc<dyn PartitionStream>
-        });
-        let partitions = partitions.collect();
-        Ok(Arc::new(StreamingTableExec::try_new(Arc::clone(&schema), partitions, None, [], false, limit)?))
+        let fair = self.files.len().div_ceil(state.config().target_partitions().max(1)).max(1);
+        let shares = self.files.chunks(fair).map(|files| files.iter().map(share).collect());
+        scan(&self.name, &Arc::new(self.schema.project(&indices)?), shares.collect())
     }
 }
 
-/// Files that are read one after the other.
-#[derive(Debug)]
-struct CsvPartition {
-    schema: SchemaRef,
+/// A file, and what is wanted of it.
+#[derive(Clone, Debug)]
+struct CsvShare {
     columns: Arc<[(String, ColumnType)]>,
     options: CsvOptions,
-    files: Vec<CsvFile>,
+    file: CsvFile,
 }
 
-impl PartitionStream for CsvPartition {
-    fn schema(&self) -> &SchemaRef {
-        &self.schema
-    }
-
-    /// Reads on a thread of its own, two batches ahead.
-    fn execute(&self, context: Arc<TaskContext>) -> SendableRecordBatchStream {
-        let mut stream = RecordBatchReceiverStreamBuilder::new(Arc::clone(&self.schema), 2);
-        let sender = stream.tx();
-        let (schema, columns) = (Arc::clone(&self.schema), Arc::clone(&self.columns));
-        let (options, files) = (self.options.clone(), self.files.clone());
-        let most_rows = context.session_config().batch_size().max(1);
-        stream.spawn_blocking(move || {
-            for file in files {
-                let mut scan = match CsvScan::open(&file, &options, &columns)? {
-                    Some(scan) => scan,
-                    None => continue,
-                };
-                while let Some(batch) = scan.next_batch(&schema, most_rows)? {
-                    // Whoever asked may have seen enough.
-                    if sender.blocking_send(Ok(batch)).is_err() {
-                        return Ok(());
-                    }
-                }
-            }
-            Ok(())
-        });
-        stream.build()
+impl Share for CsvShare {
+    fn rows(&self, schema: &SchemaRef, most_rows: usize) -> EngineResult<Batches> {
+        let Some(mut scan) = CsvScan::open(&self.file, &self.options, &self.columns)? else {
+            return Ok(Box::new(std::iter::empty()));
+        };
+        let schema = Arc::clone(schema);
+        Ok(Box::new(std::iter::from_fn(move || scan.next_batch(&schema, most_rows).transpose())))
     }
 }
 

@@ -94,6 +94,12 @@ pub enum SourceError {
         /// The file.
         path: PathBuf,
     },
+    /// A compressed file whose name does not say so.
+    #[error("{}: this is compressed by gzip; give it a name that ends in .gz", path.display())]
+    Compression {
+        /// The file.
+        path: PathBuf,
+    },
     /// A declared column is not in a file.
     #[error("table {table}: {} has no column {column:?}; it has {available}", path.display())]
     MissingColumn {
@@ -201,10 +207,14 @@ impl From<SourceError> for DataFusionError {
     }
 }
 
-/// Names for a message, not too many.
+/// Names for a message, not too many. Where a quotation mark of a header is not closed, a name can hold
+/// rows: what is no name is not shown.
 pub(crate) fn listed(names: &[&str]) -> String {
     const MOST: usize = 20;
-    let mut shown: Vec<String> = names.iter().take(MOST).map(|name| format!("{name:?}")).collect();
+    const LONGEST: usize = 100;
+    let is_name = |name: &str| name.len() <= LONGEST && !name.contains(char::is_control);
+    let shown = |name: &&str| if is_name(name) { format!("{name:?}") } else { "\"…\"".to_owned() };
+    let mut shown: Vec<String> = names.iter().take(MOST).map(shown).collect();
     if names.len() > MOST {
         shown.push(format!("and {} more", names.len() - MOST));
     }
@@ -232,6 +242,12 @@ mod tests {
             let message = SourceError::scan("visits", &error).to_string();
             assert!(!message.contains("Alice") && message.starts_with("table visits could not be read"), "{message}");
         }
+    }
+
+    #[test]
+    fn a_header_that_swallowed_rows_shows_none() {
+        let long = "Alice".repeat(21);
+        assert_eq!(listed(&["id", "na me", "x\n1,Alice", &long]), "\"id\", \"na me\", \"…\", \"…\"");
     }
 
     #[test]

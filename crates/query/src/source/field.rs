@@ -26,9 +26,16 @@ pub(crate) fn whole(number: f64) -> Option<i64> {
     (-9_223_372_036_854_775_808.0..9_223_372_036_854_775_808.0).contains(&number).then_some(number as i64)
 }
 
-/// A number, with spaces around it; NaN is no number, infinities are.
+/// A number, with spaces around it.
 pub(crate) fn real(bytes: &[u8]) -> Option<f64> {
-    ascii(bytes)?.parse().ok().filter(|number: &f64| !number.is_nan())
+    canonical(ascii(bytes)?.parse().ok()?)
+}
+
+/// A number of which equal ones have equal bits: NaN is no number, and there is one zero. Infinities
+/// are kept.
+pub(crate) fn canonical(number: f64) -> Option<f64> {
+    // -0.0 + 0.0 is 0.0; every other number is itself.
+    (!number.is_nan()).then_some(number + 0.0)
 }
 
 /// True or false, as people write it.
@@ -119,6 +126,9 @@ mod tests {
             ("2,5", None),
         ] {
             assert_eq!(real(text.as_bytes()), expected, "{text:?}");
+        }
+        for zero in ["0", "-0", "-0.0", "-0e9", "-1e-400"] {
+            assert_eq!(real(zero.as_bytes()).map(f64::to_bits), Some(0), "{zero:?}");
         }
         assert_eq!(real("1".repeat(LONGEST_NUMBER + 1).as_bytes()), None);
         assert_eq!(integer(b"1\xff"), None);

@@ -6,8 +6,10 @@ use std::sync::Arc;
 
 use arrow_ipc::CompressionType;
 use arrow_ipc::writer::{FileWriter, IpcWriteOptions, StreamWriter};
-use datafusion::arrow::array::{ArrayRef, DictionaryArray, Float64Array, Int32Array, Int64Array, StringArray};
-use datafusion::arrow::datatypes::Int32Type;
+use datafusion::arrow::array::{
+    ArrayRef, Decimal128Array, DictionaryArray, Float64Array, Int32Array, Int64Array, StringArray,
+};
+use datafusion::arrow::datatypes::{DataType, Field, Int32Type, Schema};
 use datafusion::arrow::record_batch::RecordBatch;
 
 use super::super::SourceError;
@@ -118,6 +120,43 @@ fn texts_that_are_not_utf_8_are_repaired() {
     assert_eq!(names, ["12", "12", "Ann", "Ann", "Zo\u{fffd}\u{fffd}", "Zo\u{fffd}\u{fffd}"]);
     let number = "source = '.'\ncolumns.name.type = 'integer'\n";
     assert_eq!(query(number, &folder, "SELECT COUNT(*), SUM(name) FROM t"), ["6|24"]);
+}
+
+/// Some writers do not check what a schema says of missing values. The reader did: one row of NULL was
+/// an error of the whole table.
+#[test]
+fn a_column_declared_without_missing_values_may_have_some() {
+    let folder = folder(&[]);
+    let numbers: ArrayRef = Arc::new(Int64Array::from(vec![Some(1), None, Some(3)]));
+    let batch = RecordBatch::try_from_iter_with_nullable(vec![("n", numbers, true)]).expect("a batch");
+    let path = folder.path().join("1.arrow");
+    write_arrow(&path, std::slice::from_ref(&batch), false, None);
+    let mut bytes = std::fs::read(&path).expect("read");
+    // The schema's message, with the one byte that says so taken from a schema that says otherwise.
+    let strict = RecordBatch::new_empty(Arc::new(Schema::new(vec![Field::new("n", DataType::Int64, false)])));
+    let other = folder.path().join("strict");
+    write_arrow(&other, &[strict], false, None);
+    let other = std::fs::read(&other).expect("read");
+    let end = |bytes: &[u8]| 8 + u32::from_le_bytes([bytes[4], bytes[5], bytes[6], bytes[7]]) as usize;
+    bytes.splice(..end(&bytes), other[..end(&other)].iter().copied());
+    write(&path, &bytes);
+    let fields = "source = '1.arrow'\ncolumns.n.type = 'integer'\n";
+    assert_eq!(query(fields, &folder, "SELECT n FROM t"), ["1", "-", "3"]);
+}
+
+#[test]
+fn decimals_beyond_their_digits_and_dictionaries_with_null_are_values() {
+    let folder = folder(&[]);
+    let money = Decimal128Array::from(vec![i128::MAX, 12_345, i128::MIN]).with_precision_and_scale(5, 2);
+    let keys = Int32Array::from(vec![Some(0), Some(1), None]);
+    let values = StringArray::from(vec![None, Some("7")]);
+    let batch = RecordBatch::try_from_iter(vec![
+        ("money", Arc::new(money.expect("decimals")) as ArrayRef),
+        ("key", Arc::new(DictionaryArray::<Int32Type>::new(keys, Arc::new(values)))),
+    ]);
+    write_arrow(&folder.path().join("1.arrow"), &[batch.expect("a batch")], true, None);
+    let fields = "source = '1.arrow'\ncolumns.money.type = 'integer'\ncolumns.key.type = 'integer'\n";
+    assert_eq!(query(fields, &folder, "SELECT money, key FROM t"), ["-|-", "123|7", "-|-"]);
 }
 
 /// Eight bytes anywhere in a file become a huge or a negative number: lengths, offsets, numbers of rows, values. The answer is some answer or a short
