@@ -27,6 +27,8 @@ mod functions;
 mod kind;
 mod node;
 mod pattern;
+#[cfg(test)]
+mod tests;
 mod text;
 mod values;
 
