@@ -23,7 +23,9 @@ pub struct Budget {
     delta: f64,
     query_epsilon: f64,
     query_delta: f64,
+    min_query_epsilon: f64,
     accounting: Accounting,
+    create_ledger: bool,
 }
 
 impl Budget {
@@ -51,10 +53,26 @@ impl Budget {
         self.query_delta
     }
 
+    /// The least loss that a query may ask for: greater than 0, at most [`Budget::query_epsilon`].
+    ///
+    /// Noise alone does not bound how much is learnt from questions that cost nearly nothing: each
+    /// of them is also one run over private rows, whose time and memory are not covered. By default
+    /// some ten thousand questions fit into a budget.
+    #[must_use]
+    pub fn min_query_epsilon(&self) -> f64 {
+        self.min_query_epsilon
+    }
+
     /// How costs add up.
     #[must_use]
     pub fn accounting(&self) -> Accounting {
         self.accounting
+    }
+
+    /// Whether the first query may make the ledger. If not, that takes a command of its own.
+    #[must_use]
+    pub fn create_ledger(&self) -> bool {
+        self.create_ledger
     }
 
     pub(crate) fn read(file: &BudgetFile) -> Result<Budget, PolicyError> {
@@ -70,7 +88,9 @@ impl Budget {
                 .at("delta")
                 .invalid(written(delta), "a number from 0 to less than 1, such as 1e-6; without it delta is 0"));
         }
-        let query_epsilon = file.query_epsilon.unwrap_or_else(|| share_down(epsilon, 10.0));
+        // What a query costs by default is one that may be asked for.
+        let floor = file.min_query_epsilon.filter(|least| *least <= epsilon).unwrap_or(0.0);
+        let query_epsilon = file.query_epsilon.unwrap_or_else(|| share_down(epsilon, 10.0).max(floor));
         if !(query_epsilon > 0.0 && query_epsilon <= epsilon) {
             return Err(place.at("query_epsilon").invalid(
                 written(query_epsilon),
@@ -90,7 +110,40 @@ impl Budget {
                 .at("accounting")
                 .invalid("zero-concentrated", "with a delta greater than 0; without one, leave it out"));
         }
-        Ok(Budget { epsilon, delta, query_epsilon, query_delta, accounting })
+        let min_query_epsilon = file.min_query_epsilon.unwrap_or(epsilon / accounting.least_share_of_a_query());
+        if !(min_query_epsilon > 0.0 && min_query_epsilon <= query_epsilon) {
+            let least = written(min_query_epsilon);
+            return Err(match file.min_query_epsilon {
+                Some(_) => place.at("min_query_epsilon").invalid(
+                    least,
+                    format!(
+                        "a number greater than 0 and at most budget.query_epsilon, which is {}",
+                        written(query_epsilon)
+                    ),
+                ),
+                None => place.at("query_epsilon").invalid(
+                    written(query_epsilon),
+                    format!(
+                        "at least {least}, the least that a query may ask for under this budget unless budget.min_query_epsilon \
+                         says otherwise"
+                    ),
+                ),
+            });
+        }
+        let create_ledger = file.create_ledger.unwrap_or(false);
+        Ok(Budget { epsilon, delta, query_epsilon, query_delta, min_query_epsilon, accounting, create_ledger })
+    }
+}
+
+impl Accounting {
+    /// By which number the budget's epsilon is divided to get the least epsilon of a query, so that
+    /// about ten thousand of them fit: `n` queries of `e` cost `n e` by addition, and about
+    /// `sqrt(n) e` in zero-concentrated privacy.
+    fn least_share_of_a_query(self) -> f64 {
+        match self {
+            Accounting::Basic => 10_000.0,
+            Accounting::ZeroConcentrated => 100.0,
+        }
     }
 }
 
@@ -116,8 +169,53 @@ mod tests {
         query_epsilon: Option<f64>,
         query_delta: Option<f64>,
     ) -> Result<Budget, String> {
-        Budget::read(&BudgetFile { epsilon, delta, query_epsilon, query_delta, accounting: None })
+        Budget::read(&BudgetFile { epsilon, delta, query_epsilon, query_delta, ..BudgetFile::default() })
             .map_err(|error| error.to_string())
+    }
+
+    /// A budget of 1 with a least epsilon of a query, and what a query costs unless it says
+    /// otherwise.
+    fn with_least(least: Option<f64>, query_epsilon: Option<f64>, accounting: Accounting) -> Result<Budget, String> {
+        let (delta, accounting) = (Some(1e-6), Some(accounting));
+        let file = BudgetFile {
+            epsilon: 1.0,
+            delta,
+            query_epsilon,
+            min_query_epsilon: least,
+            accounting,
+            ..BudgetFile::default()
+        };
+        Budget::read(&file).map_err(|error| error.to_string())
+    }
+
+    #[test]
+    fn the_least_epsilon_of_a_query_is_a_share_of_the_budget_unless_it_is_given() {
+        use Accounting::{Basic, ZeroConcentrated};
+        let least = |least, query, accounting| with_least(least, query, accounting).expect("valid").min_query_epsilon();
+        assert_eq!(least(None, None, Basic), 1e-4);
+        assert_eq!(least(None, None, ZeroConcentrated), 0.01);
+        assert_eq!(least(Some(1e-9), Some(1e-9), Basic), 1e-9);
+        assert_eq!(least(Some(0.1), None, Basic), 0.1);
+        assert_eq!(with_least(Some(0.4), None, Basic).expect("valid").query_epsilon(), 0.4);
+        assert_eq!(with_least(Some(0.01), None, Basic).expect("valid").query_epsilon(), share_down(1.0, 10.0));
+        let message = with_least(Some(1.5), None, Basic).expect_err("more than the budget");
+        assert!(message.starts_with("budget.min_query_epsilon = 1.5"), "{message}");
+        assert!(!with_least(None, None, Basic).expect("valid").create_ledger(), "ledgers are made by a command");
+        for wrong in [0.0, -0.0, -1.0, 0.11, f64::NAN, f64::INFINITY] {
+            let message = with_least(Some(wrong), Some(0.1), Basic).expect_err("min_query_epsilon");
+            assert!(
+                message.starts_with("budget.min_query_epsilon = ") && message.contains("which is 0.1"),
+                "{message}"
+            );
+        }
+        // What a query costs by default is not below what one may ask for.
+        for (query, accounting, least) in
+            [(9.9e-5, Basic, "at least 0.0001"), (9.9e-3, ZeroConcentrated, "at least 0.01")]
+        {
+            let message = with_least(None, Some(query), accounting).expect_err("below the floor");
+            assert!(message.starts_with("budget.query_epsilon = ") && message.contains(least), "{message}");
+            assert!(message.contains("budget.min_query_epsilon"), "{message}");
+        }
     }
 
     #[test]

@@ -24,7 +24,7 @@ pub(crate) struct PolicyFile {
 }
 
 /// How much privacy may be spent on all queries together.
-#[derive(Debug, Deserialize, JsonSchema)]
+#[derive(Debug, Default, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct BudgetFile {
     /// The total privacy loss that is allowed: greater than 0. Common choices are between 0.1 and 10.
@@ -33,15 +33,25 @@ pub(crate) struct BudgetFile {
     /// The total probability with which a loss may exceed epsilon: from 0 to less than 1, far below one over the number of people. Default: 0, which leaves pure differential privacy.
     #[schemars(range(min = 0), extend("exclusiveMaximum" = 1))]
     pub(crate) delta: Option<f64>,
-    /// What a query costs unless it says otherwise. Default: a tenth of epsilon.
+    /// What a query costs unless it says otherwise. Default: a tenth of epsilon, or
+    /// min_query_epsilon if that is more.
     #[schemars(extend("exclusiveMinimum" = 0))]
     pub(crate) query_epsilon: Option<f64>,
     /// What a query may use of delta unless it says otherwise. Default: a hundredth of delta.
     #[schemars(range(min = 0), extend("exclusiveMaximum" = 1))]
     pub(crate) query_delta: Option<f64>,
+    /// The least epsilon that a query may ask for: greater than 0, at most query_epsilon. Default:
+    /// a ten-thousandth of epsilon, or a hundredth under zero-concentrated accounting, so that some
+    /// ten thousand queries fit into the budget and not 10^15.
+    #[schemars(extend("exclusiveMinimum" = 0))]
+    pub(crate) min_query_epsilon: Option<f64>,
     /// How the costs of queries add up. `basic`: epsilons and deltas are added, so that a budget of 2 pays for eight queries of 0.25. `zero-concentrated` (needs a delta): queries get Gaussian noise, which is larger for a single number,
     /// and many more of them fit. Default: `basic`.
     pub(crate) accounting: Option<Accounting>,
+    /// Whether the first query makes the ledger if there is none. Convenient for examples; but a
+    /// ledger that was deleted is then made anew, and what was spent is forgotten. Default: false,
+    /// and `reticent ledger create` makes it.
+    pub(crate) create_ledger: Option<bool>,
 }
 
 /// A table: exactly one of `unit`, `each_row` and `public` says what is protected.

@@ -47,5 +47,5 @@ pub use draft_marker::fill_in;
 pub use error::PolicyError;
 pub use policy::Policy;
 pub use schema::json_schema;
-pub use table::{CsvOptions, Format, Privacy, TablePolicy};
+pub use table::{CsvOptions, Format, NOTES, Privacy, TablePolicy};
 pub use value::{ColumnType, LONGEST_TEXT, Value};

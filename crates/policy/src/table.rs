@@ -10,6 +10,9 @@ use crate::error::{Place, PolicyError};
 use crate::file::{Sources, TableFile};
 use crate::value::{ColumnType, quoted};
 
+/// The file beside the data that notes which ledgers protect it. It is never part of a table.
+pub const NOTES: &str = ".reticent-ledgers";
+
 /// The format of a table's files.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]

@@ -214,6 +214,16 @@ fn price(policy: &Policy, options: &Options) -> Result<(f64, Option<f64>), Query
     if !(epsilon > 0.0 && epsilon.is_finite()) {
         return Err(QueryError::Refused(format!("epsilon is {epsilon}: a positive number is accepted")));
     }
+    // A question that costs nearly nothing still is a run over private rows, and tells what runs
+    // tell.
+    let least = budget.min_query_epsilon();
+    if epsilon < least {
+        let [epsilon, least] =
+            [epsilon, least].map(|number| if number < 1e-3 { format!("{number:e}") } else { number.to_string() });
+        return Err(QueryError::Refused(format!(
+            "epsilon is {epsilon}: at least {least} is accepted, which is budget.min_query_epsilon of the policy"
+        )));
+    }
     let delta = match options.delta {
         None => budget.query_delta(),
         Some(delta) if !(0.0..1.0).contains(&delta) => {
