@@ -2,7 +2,7 @@
 
 use reticent_accounting::Budget;
 use reticent_events::Event;
-use reticent_ledger::{Admission, Digest, Ledger, Limits, Request, verify};
+use reticent_ledger::{Admission, Digest, Ledger, Limits, Protected, Request, verify};
 use std::error::Error;
 use std::io::Write;
 use std::path::PathBuf;
@@ -25,7 +25,9 @@ fn main() -> Result<(), Box<dyn Error>> {
     let folder = tempfile::tempdir_in(place)?;
     let path = folder.path().join("ledger");
     let limits = Limits::new(Budget::ZeroConcentrated { rho: 1e6 }, 0.0)?;
-    let mut ledger = Ledger::create(&path, limits)?;
+    let text = r#"[{"name":"workers","sources":[{"path":"/data/workers.csv"}],"unit":"worker"}]"#;
+    let protects: Protected = serde_json::from_str(text)?;
+    let mut ledger = Ledger::create(&path, limits, &protects)?;
     let mut plain = std::fs::File::create(folder.path().join("plain"))?;
     let (mut disk, mut reserving, mut completing) = (Vec::new(), Vec::new(), Vec::new());
     for count in 0..RELEASES {
@@ -75,7 +77,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     let hashing = milliseconds(begin);
     println!("SHA-256 of the file          {hashing:8.3} ms, {} bytes, {digest}", bytes.len());
     let begin = Instant::now();
-    Ledger::open(&path, &limits)?;
+    Ledger::open(&path, &limits, &protects)?;
     let opening = milliseconds(begin);
     println!("open, {} entries          {opening:8.3} ms, {:.1} times the hash", 2 * RELEASES + 1, opening / hashing);
     let begin = Instant::now();

@@ -1,6 +1,6 @@
 //! One line of the ledger, and the hash that ties it to the one before.
 
-use crate::{Charge, Digest, LedgerError, Limits};
+use crate::{Charge, Digest, LedgerError, Limits, Protected};
 use reticent_events::Event;
 use serde::{Deserialize, Serialize};
 
@@ -13,9 +13,12 @@ pub(crate) enum Deed {
         /// A random name, so that no two ledgers have an entry in common.
         ledger: Digest,
         limits: Limits,
+        protects: Protected,
     },
     /// The owner changed the limits.
     Amend { limits: Limits },
+    /// The owner had the ledger protect other tables from here on. What is spent stays spent.
+    Adopt { protects: Protected },
     /// A release was charged for, before it was computed.
     Reserve { fingerprint: Digest, query: String, events: Vec<Event>, selection_delta: f64, charge: Charge },
     /// The release was computed; its bytes stand in the column `answer`.

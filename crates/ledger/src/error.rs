@@ -1,6 +1,6 @@
 //! Why the ledger does not do what was asked.
 
-use crate::{Anchor, Limits};
+use crate::{Anchor, Limits, Protected};
 use reticent_accounting::AccountingError;
 use std::path::PathBuf;
 
@@ -44,6 +44,20 @@ pub enum LedgerError {
         stored: Limits,
         /// What the caller expected.
         given: Limits,
+    },
+    /// The ledger protects other tables than the caller's.
+    #[error(
+        "the ledger {} is not for the policy's private tables: {}. Put the policy back as it was, or, if the owner of the data decides so, let the ledger protect the policy's tables from now on; what is spent stays spent",
+        path.display(),
+        stored.differences(given).join("; ")
+    )]
+    OtherTables {
+        /// The ledger.
+        path: PathBuf,
+        /// What the ledger protects.
+        stored: Box<Protected>,
+        /// What the caller expected.
+        given: Box<Protected>,
     },
     /// An amendment would take back what is spent.
     #[error("{spent:e} {unit} is spent already: the new limit of {limit:e} is below that")]

@@ -2,7 +2,7 @@
 
 use crate::entry::{Deed, Entry, Row, link};
 use crate::spent::Spent;
-use crate::{Anchor, Charge, Digest, LedgerError, Limits};
+use crate::{Anchor, Charge, Digest, LedgerError, Limits, Protected};
 use std::collections::HashMap;
 
 /// What became of a reservation.
@@ -21,6 +21,7 @@ pub(crate) enum Fate {
 pub(crate) struct History {
     ledger: Digest,
     limits: Limits,
+    protects: Protected,
     spent: Spent,
     entries: Vec<(Entry, Digest)>,
     fates: HashMap<u64, Fate>,
@@ -37,7 +38,7 @@ impl History {
     /// Begins with the first row.
     pub(crate) fn begin(row: &Row) -> Result<Self, LedgerError> {
         let entry = checked(Digest::ZERO, 1, row)?;
-        let Deed::Create { ledger, limits } = entry.deed else {
+        let Deed::Create { ledger, limits, protects } = entry.deed.clone() else {
             return Err(damaged(1, "is not the creation of a ledger"));
         };
         if row.answer.is_some() {
@@ -46,6 +47,7 @@ impl History {
         Ok(History {
             ledger,
             limits,
+            protects,
             spent: Spent::default(),
             entries: vec![(entry, row.hash)],
             fates: HashMap::new(),
@@ -67,6 +69,7 @@ impl History {
                 self.allows_amendment(limits).map_err(|error| damaged(number, &error.to_string()))?;
                 self.limits = *limits;
             }
+            Deed::Adopt { protects } => self.protects = protects.clone(),
             Deed::Reserve { fingerprint, charge, .. } => {
                 let charge = charge.checked().map_err(|error| damaged(number, &error.to_string()))?;
                 self.spent =
@@ -133,6 +136,10 @@ impl History {
 
     pub(crate) fn limits(&self) -> &Limits {
         &self.limits
+    }
+
+    pub(crate) fn protects(&self) -> &Protected {
+        &self.protects
     }
 
     pub(crate) fn spent(&self) -> &Spent {

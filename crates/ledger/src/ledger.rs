@@ -5,7 +5,7 @@ use crate::history::{Fate, History};
 use crate::request::{Admission, Pending, Quote, Request, Reservation, StoredAnswer};
 use crate::statement::Statement;
 use crate::store::Store;
-use crate::{Anchor, Charge, Digest, LedgerError, Limits, clock};
+use crate::{Anchor, Charge, Digest, LedgerError, Limits, Protected, clock};
 use std::path::Path;
 use std::time::{Duration, Instant};
 
@@ -54,30 +54,48 @@ impl Ledger {
     ///
     /// # Errors
     /// If there is something at `path`, the folder does not exist, or the file cannot be written.
-    pub fn create(path: &Path, limits: Limits) -> Result<Self, LedgerError> {
+    pub fn create(path: &Path, limits: Limits, protects: &Protected) -> Result<Self, LedgerError> {
         let mut name = [0; 32];
         getrandom::fill(&mut name).map_err(|error| LedgerError::Storage(format!("there is no entropy: {error}")))?;
         let ledger = Digest::from_bytes(name);
-        let first = Row::new(Digest::ZERO, 1, &now(Deed::Create { ledger, limits }), None)?;
+        let deed = Deed::Create { ledger, limits, protects: protects.clone() };
+        let first = Row::new(Digest::ZERO, 1, &now(deed), None)?;
+        accept_body(&first, "tables", "tables of at most 32 MiB as text")?;
         Store::create(path, &ledger.to_string()[..16], &first)?;
-        Ledger::open(path, &limits)
+        Ledger::open(path, &limits, protects)
     }
 
-    /// Opens a ledger that must have these limits.
+    /// Opens a ledger that must have these limits and protect these tables.
     ///
     /// All entries are read: the chain of hashes is checked, and the sums are computed anew. (Answers are checked when they are used, and by [`crate::verify`].)
     ///
     /// # Errors
-    /// If there is no ledger, it is damaged or cannot be used, or it has other limits.
-    pub fn open(path: &Path, limits: &Limits) -> Result<Self, LedgerError> {
+    /// If there is no ledger, it is damaged or cannot be used, it has other limits, or it protects
+    /// other tables.
+    pub fn open(path: &Path, limits: &Limits, protects: &Protected) -> Result<Self, LedgerError> {
         let ledger = Ledger::open_as_stored(path)?;
+        ledger.check_protects(protects)?;
         if ledger.history.limits() == limits {
             return Ok(ledger);
         }
         Err(LedgerError::OtherLimits { stored: *ledger.history.limits(), given: *limits })
     }
 
-    /// Opens a ledger under whatever limits it has: for reports and amendments.
+    /// An error unless the ledger protects these tables, and no others.
+    ///
+    /// # Errors
+    /// [`LedgerError::OtherTables`] says in what they differ.
+    pub fn check_protects(&self, protects: &Protected) -> Result<(), LedgerError> {
+        let stored = self.history.protects();
+        if stored == protects {
+            return Ok(());
+        }
+        let (stored, given) = (Box::new(stored.clone()), Box::new(protects.clone()));
+        Err(LedgerError::OtherTables { path: self.store.path().to_path_buf(), stored, given })
+    }
+
+    /// Opens a ledger under whatever limits it has, and whatever it protects: for reports and
+    /// decisions of the owner.
     ///
     /// # Errors
     /// If there is no ledger, or it is damaged or cannot be used.
@@ -98,6 +116,16 @@ impl Ledger {
     /// The limits.
     pub fn limits(&self) -> &Limits {
         self.history.limits()
+    }
+
+    /// Its random name: no two ledgers have the same, but a copy has that of its original.
+    pub fn name(&self) -> Digest {
+        self.history.ledger()
+    }
+
+    /// Where it is, with links resolved.
+    pub fn path(&self) -> &Path {
+        self.store.path()
     }
 
     /// What a release would cost, if it would be admitted now. Nothing is charged, and no data is needed.
@@ -247,6 +275,26 @@ impl Ledger {
         }
     }
 
+    /// Has the ledger protect these tables from now on: a decision of the owner of the data,
+    /// recorded as an entry.
+    ///
+    /// Nothing is given back: what was spent on other tables counts against the budget of these.
+    /// Answers stay stored.
+    ///
+    /// # Errors
+    /// If the ledger cannot be written.
+    pub fn adopt(&mut self, protects: &Protected) -> Result<(), LedgerError> {
+        let done: Done<()> = self.change(|ledger| {
+            if ledger.history.protects() == protects {
+                return Ok(Decision::Leave(()));
+            }
+            Ok(Decision::Write(Deed::Adopt { protects: protects.clone() }, None))
+        })?;
+        match done {
+            Done::Written(_) | Done::Left(()) => Ok(()),
+        }
+    }
+
     /// The newest entry and its hash, to be kept elsewhere.
     ///
     /// # Errors
@@ -302,7 +350,7 @@ impl Ledger {
             };
             let number = ledger.history.length() + 1;
             let row = Row::new(ledger.history.head(), number, &now(deed), answer)?;
-            accept_length("events", row.body.len(), MOST_BODY_BYTES, "events of at most 32 MiB as text")?;
+            accept_body(&row, "events", "events of at most 32 MiB as text")?;
             ledger.store.commit(&row)?;
             ledger.history.follow(&row)?;
             Ok(Done::Written(number))
@@ -333,6 +381,10 @@ fn accept_length(name: &'static str, length: usize, most: usize, accepted: &'sta
         return Ok(());
     }
     Err(LedgerError::Parameter { name, value: format!("{length} bytes long"), accepted })
+}
+
+fn accept_body(row: &Row, name: &'static str, accepted: &'static str) -> Result<(), LedgerError> {
+    accept_length(name, row.body.len(), MOST_BODY_BYTES, accepted)
 }
 
 /// What a request costs, if it fits.

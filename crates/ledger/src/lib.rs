@@ -15,11 +15,15 @@
 //! ```
 //! use reticent_accounting::Budget;
 //! use reticent_events::Event;
-//! use reticent_ledger::{Admission, Digest, Ledger, Limits, Request};
+//! use reticent_ledger::{Admission, Digest, Ledger, Limits, Protected, ProtectedTable, Request,
+//! Source};
 //!
 //! let folder = tempfile::tempdir()?;
 //! let limits = Limits::new(Budget::ZeroConcentrated { rho: 0.5 }, 0.0)?;
-//! let mut ledger = Ledger::create(&folder.path().join("workers.ledger"), limits)?;
+//! let source = Source { path: "/data/workers.csv".into(), pattern: None };
+//! let workers = ProtectedTable { name: "workers".into(), sources: vec![source], unit:
+//! Some("worker".into()) }; let protects = Protected::new(vec![workers])?; let mut ledger =
+//! Ledger::create(&folder.path().join("workers.ledger"), limits, &protects)?;
 //!
 //! let request = Request {
 //!     fingerprint: Digest::of(&[b"SELECT COUNT(*) FROM workers", b"policy", b"options"]),
@@ -52,6 +56,7 @@ mod image;
 mod ledger;
 mod limits;
 mod place;
+mod protected;
 mod request;
 mod spent;
 mod statement;
@@ -64,6 +69,7 @@ pub use digest::{Digest, NotADigest};
 pub use error::LedgerError;
 pub use ledger::Ledger;
 pub use limits::Limits;
+pub use protected::{Protected, ProtectedTable, Source};
 pub use request::{Admission, Pending, Quote, Request, Reservation, StoredAnswer};
 pub use spent::Amounts;
 pub use statement::{Converted, DecisionSummary, ReleaseState, ReleaseSummary, Statement};

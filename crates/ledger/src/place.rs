@@ -85,7 +85,13 @@ pub(crate) struct Unfinished {
 impl Unfinished {
     /// An empty file, readable by its owner only, in the folder where the ledger is to be, under a name that is not the ledger's.
     pub(crate) fn new(path: &Path, unique: &str) -> Result<Self, LedgerError> {
-        let path = resolved(path)?;
+        let path = resolved(path).map_err(|error| match error {
+            LedgerError::Missing { path } => LedgerError::Unusable {
+                path,
+                problem: "is to be in a folder that does not exist: make the folder first",
+            },
+            other => other,
+        })?;
         if path.symlink_metadata().is_ok() {
             return Err(LedgerError::Exists { path });
         }

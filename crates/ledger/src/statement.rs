@@ -2,7 +2,7 @@
 
 use crate::entry::Deed;
 use crate::history::{Fate, History};
-use crate::{Amounts, Anchor, Charge, Digest, LedgerError, Limits, clock};
+use crate::{Amounts, Anchor, Charge, Digest, LedgerError, Limits, Protected, clock};
 use reticent_accounting::{Budget, Filter};
 use reticent_mechanisms::Delta;
 use reticent_numerics::rounding::sub_down;
@@ -15,6 +15,8 @@ pub struct Statement {
     pub ledger: Digest,
     /// How much may be spent.
     pub limits: Limits,
+    /// What it protects.
+    pub protects: Protected,
     /// What is spent, rounded up.
     pub spent: Amounts,
     /// What remains, rounded down.
@@ -23,7 +25,7 @@ pub struct Statement {
     pub converted: Option<Converted>,
     /// Every release that was paid for, in order.
     pub releases: Vec<ReleaseSummary>,
-    /// Every change of the limits, with the creation.
+    /// Every change of the limits and of what is protected, with the creation.
     pub decisions: Vec<DecisionSummary>,
     /// The newest entry, to be kept elsewhere.
     pub anchor: Anchor,
@@ -76,7 +78,7 @@ pub enum ReleaseState {
     Abandoned,
 }
 
-/// A decision about the limits.
+/// A decision about the limits, or about what is protected.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct DecisionSummary {
     /// The number of the entry.
@@ -85,16 +87,25 @@ pub struct DecisionSummary {
     pub time: String,
     /// The limits from then on.
     pub limits: Limits,
+    /// What is protected from then on.
+    pub protects: Protected,
 }
 
 impl Statement {
     pub(crate) fn of(history: &History, delta: Option<f64>) -> Result<Self, LedgerError> {
-        let (mut releases, mut decisions) = (Vec::new(), Vec::new());
+        let (mut releases, mut decisions) = (Vec::new(), Vec::<DecisionSummary>::new());
+        let (mut limits, mut protects) = (*history.limits(), history.protects().clone());
         for (number, entry) in history.entries() {
             let time = clock::utc(entry.time);
             match &entry.deed {
-                Deed::Create { limits, .. } | Deed::Amend { limits } => {
-                    decisions.push(DecisionSummary { number, time, limits: *limits });
+                Deed::Create { .. } | Deed::Amend { .. } | Deed::Adopt { .. } => {
+                    if let Deed::Create { limits: from_now, .. } | Deed::Amend { limits: from_now } = &entry.deed {
+                        limits = *from_now;
+                    }
+                    if let Deed::Create { protects: from_now, .. } | Deed::Adopt { protects: from_now } = &entry.deed {
+                        protects = from_now.clone();
+                    }
+                    decisions.push(DecisionSummary { number, time, limits, protects: protects.clone() });
                 }
                 Deed::Reserve { fingerprint, query, events, charge, .. } => releases.push(ReleaseSummary {
                     number,
@@ -112,10 +123,11 @@ impl Statement {
                 Deed::Answer { .. } | Deed::Abandon { .. } => {}
             }
         }
-        let (limits, spent) = (*history.limits(), history.spent().total());
+        let spent = history.spent().total();
         Ok(Statement {
             ledger: history.ledger(),
             limits,
+            protects,
             spent,
             remaining: history.spent().remaining(&limits),
             converted: delta.map(|delta| convert(&limits, spent.cost, delta)).transpose()?,

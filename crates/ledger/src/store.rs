@@ -25,7 +25,7 @@ pub(crate) const TABLE: &str =
 /// `Rtct` in ASCII.
 pub(crate) const APPLICATION: i32 = 0x5274_6374;
 /// The version of the format.
-pub(crate) const FORMAT: i32 = 1;
+pub(crate) const FORMAT: i32 = 2;
 /// Large pages keep the tree of the table two levels deep up to some 3600 pages of rows, about 100 MB: see `image.rs` for why that is worth something.
 pub(crate) const PAGE_BYTES: usize = 32_768;
 /// The most bytes that a row can have.
@@ -74,6 +74,11 @@ impl Store {
         Ok(store)
     }
 
+    /// Where it is.
+    pub(crate) fn path(&self) -> &Path {
+        self.place.path()
+    }
+
     /// How long to wait for other processes.
     pub(crate) fn set_patience(&mut self, patience: Duration) {
         self.patience = patience;
@@ -89,6 +94,11 @@ impl Store {
         let unusable = |problem| LedgerError::Unusable { path: self.place.path().to_path_buf(), problem };
         if application != i64::from(APPLICATION) {
             return Err(unusable("is a database, but not a ledger"));
+        }
+        if format == 1 {
+            return Err(unusable(
+                "is a ledger of format 1, which does not say what it protects; this program reads format 2. Keep it: what is spent there is spent",
+            ));
         }
         if format != i64::from(FORMAT) {
             return Err(unusable("is a ledger of another format than this program knows"));

@@ -5,7 +5,7 @@ use crate::history::History;
 use crate::image::rows_of_image;
 use crate::ledger::read_all;
 use crate::store::Store;
-use crate::{Amounts, Anchor, Charge, Digest, LedgerError, Limits};
+use crate::{Amounts, Anchor, Charge, Digest, LedgerError, Limits, Protected};
 use serde::Serialize;
 use std::path::Path;
 
@@ -24,6 +24,8 @@ pub struct Verification {
     pub leftover_bytes: u64,
     /// How much may be spent.
     pub limits: Limits,
+    /// What it protects.
+    pub protects: Protected,
     /// What is spent, rounded up.
     pub spent: Amounts,
     /// The newest entry, to be kept elsewhere.
@@ -68,6 +70,7 @@ pub fn verify(path: &Path, anchor: Option<&Anchor>) -> Result<Verification, Ledg
         bytes,
         leftover_bytes: examined.leftover_bytes,
         limits: *read.limits(),
+        protects: read.protects().clone(),
         spent: read.spent().total(),
         anchor: read.anchor(),
     })

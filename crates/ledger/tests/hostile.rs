@@ -3,7 +3,7 @@
 
 use reticent_accounting::Budget;
 use reticent_events::Event;
-use reticent_ledger::{Admission, Digest, Ledger, LedgerError, Limits, Request, verify};
+use reticent_ledger::{Admission, Digest, Ledger, LedgerError, Limits, Protected, Request, verify};
 use rusqlite::Connection;
 use std::fs::Permissions;
 use std::os::unix::fs::PermissionsExt;
@@ -13,6 +13,12 @@ use tempfile::TempDir;
 
 fn limits() -> Limits {
     Limits::new(Budget::Pure { epsilon: 1.0 }, 0.0).unwrap()
+}
+
+/// What the ledgers of these tests protect.
+fn protects() -> Protected {
+    let text = r#"[{"name":"workers","sources":[{"path":"/data/workers.csv"}],"unit":"worker"}]"#;
+    serde_json::from_str(text).unwrap()
 }
 
 fn request(query: &str) -> Request {
@@ -33,7 +39,7 @@ fn folder() -> (TempDir, PathBuf) {
 
 /// Both ways to open refuse, and say this.
 fn refused(path: &Path, expected: &str) {
-    let opened = Ledger::open(path, &limits()).expect_err("refused").to_string();
+    let opened = Ledger::open(path, &limits(), &protects()).expect_err("refused").to_string();
     let verified = verify(path, None).expect_err("refused").to_string();
     for message in [opened, verified] {
         assert!(message.contains(expected), "{message}, not {expected}");
@@ -72,10 +78,12 @@ fn other_databases() {
     refused(&path, "is a database, but not a ledger");
     database.execute_batch("PRAGMA application_id = 0x52746374").unwrap();
     refused(&path, "is a ledger of another format");
-    database.execute_batch("PRAGMA user_version = 1").unwrap();
+    database.execute_batch("PRAGMA user_version = 3").unwrap();
+    refused(&path, "is a ledger of another format");
+    database.execute_batch("PRAGMA user_version = 2").unwrap();
     refused(&path, "its schema is not that of a ledger");
     database.execute_batch("DROP TABLE entry; CREATE TABLE entry (number INTEGER PRIMARY KEY, body TEXT NOT NULL, hash BLOB NOT NULL, answer BLOB) STRICT").unwrap();
-    let opened = Ledger::open(&path, &limits()).expect_err("empty").to_string();
+    let opened = Ledger::open(&path, &limits(), &protects()).expect_err("empty").to_string();
     assert!(opened.contains("it has no entries"), "{opened}");
     assert!(verify(&path, None).is_err());
 }
@@ -83,16 +91,16 @@ fn other_databases() {
 #[test]
 fn links_and_permissions() {
     let (folder, path) = folder();
-    Ledger::create(&path, limits()).unwrap();
+    Ledger::create(&path, limits(), &protects()).unwrap();
     let link = folder.path().join("link");
     std::os::unix::fs::symlink(&path, &link).unwrap();
     refused(&link, "is a symbolic link");
-    assert!(matches!(Ledger::create(&link, limits()), Err(LedgerError::Exists { .. })));
+    assert!(matches!(Ledger::create(&link, limits(), &protects()), Err(LedgerError::Exists { .. })));
     std::fs::remove_file(&link).unwrap();
     // A link to nowhere is not followed to create something there.
     let nowhere = folder.path().join("nowhere");
     std::os::unix::fs::symlink(&nowhere, &link).unwrap();
-    assert!(matches!(Ledger::create(&link, limits()), Err(LedgerError::Exists { .. })));
+    assert!(matches!(Ledger::create(&link, limits(), &protects()), Err(LedgerError::Exists { .. })));
     assert!(!nowhere.exists());
     std::fs::hard_link(&path, folder.path().join("second name")).unwrap();
     refused(&path, "has several names");
@@ -103,13 +111,13 @@ fn links_and_permissions() {
     // A folder may be reached through a link.
     let other_way = tempfile::tempdir().unwrap();
     std::os::unix::fs::symlink(folder.path(), other_way.path().join("folder")).unwrap();
-    Ledger::open(&other_way.path().join("folder/ledger"), &limits()).unwrap();
+    Ledger::open(&other_way.path().join("folder/ledger"), &limits(), &protects()).unwrap();
 }
 
 #[test]
 fn files_beside_the_ledger() {
     let (_folder, path) = folder();
-    Ledger::create(&path, limits()).unwrap();
+    Ledger::create(&path, limits(), &protects()).unwrap();
     for ending in ["-wal", "-shm"] {
         let beside = PathBuf::from(format!("{}{ending}", path.display()));
         std::fs::write(&beside, b"anything").unwrap();
@@ -119,14 +127,14 @@ fn files_beside_the_ledger() {
     // A journal that is none is ignored by SQLite, and the file is what it was.
     std::fs::write(format!("{}-journal", path.display()), b"anything").unwrap();
     verify(&path, None).unwrap();
-    Ledger::open(&path, &limits()).unwrap();
+    Ledger::open(&path, &limits(), &protects()).unwrap();
 }
 
 /// The trigger would delete what was spent as soon as an answer is stored.
 #[test]
 fn a_trigger_that_is_added_while_the_ledger_is_in_use_does_not_run() {
     let (_folder, path) = folder();
-    let mut ledger = Ledger::create(&path, limits()).unwrap();
+    let mut ledger = Ledger::create(&path, limits(), &protects()).unwrap();
     let Admission::Reserved(reservation) = ledger.reserve(&request("q")).unwrap() else { panic!() };
     let database = Connection::open(&path).unwrap();
     database
@@ -149,14 +157,14 @@ fn rows_that_are_changed_while_the_ledger_is_in_use_close_it() {
         "INSERT INTO entry VALUES (4, '{}', zeroblob(32), NULL)",
     ] {
         let (_folder, path) = folder();
-        let mut ledger = Ledger::create(&path, limits()).unwrap();
+        let mut ledger = Ledger::create(&path, limits(), &protects()).unwrap();
         let _spent = ledger.reserve(&request("q")).unwrap();
         Connection::open(&path).unwrap().execute_batch(change).unwrap();
         assert!(matches!(ledger.reserve(&request("r")), Err(LedgerError::Damaged(_))), "{change}");
         assert!(matches!(ledger.reserve(&request("r")), Err(LedgerError::Closed)), "{change}");
         assert!(verify(&path, None).is_err(), "{change}");
         // To whoever opens it, a ledger without its last entry is an older copy: an anchor or the full check notices.
-        assert_eq!(Ledger::open(&path, &limits()).is_ok(), change.starts_with("DELETE"), "{change}");
+        assert_eq!(Ledger::open(&path, &limits(), &protects()).is_ok(), change.starts_with("DELETE"), "{change}");
     }
 }
 
@@ -164,34 +172,34 @@ fn rows_that_are_changed_while_the_ledger_is_in_use_close_it() {
 #[test]
 fn a_file_that_is_moved_or_replaced_while_in_use_is_not_written_to() {
     let (folder, path) = folder();
-    let mut ledger = Ledger::create(&path, limits()).unwrap();
+    let mut ledger = Ledger::create(&path, limits(), &protects()).unwrap();
     std::fs::rename(&path, folder.path().join("elsewhere")).unwrap();
     assert!(matches!(ledger.reserve(&request("q")), Err(LedgerError::Missing { .. })));
     assert!(matches!(ledger.reserve(&request("q")), Err(LedgerError::Closed)));
-    let mut ledger = Ledger::create(&path, limits()).unwrap();
+    let mut ledger = Ledger::create(&path, limits(), &protects()).unwrap();
     std::fs::remove_file(&path).unwrap();
-    drop(Ledger::create(&path, limits()).unwrap());
+    drop(Ledger::create(&path, limits(), &protects()).unwrap());
     let error = ledger.reserve(&request("q")).expect_err("another file").to_string();
     assert!(error.contains("was replaced by another file"), "{error}");
-    assert_eq!(Ledger::open(&path, &limits()).unwrap().statement(None).unwrap().spent.cost, 0.0);
+    assert_eq!(Ledger::open(&path, &limits(), &protects()).unwrap().statement(None).unwrap().spent.cost, 0.0);
 }
 
 /// A field of 140 million bytes is refused by its length, before there is memory for it.
 #[test]
 fn huge_fields() {
     let (_folder, path) = folder();
-    Ledger::create(&path, limits()).unwrap();
+    Ledger::create(&path, limits(), &protects()).unwrap();
     let database = Connection::open(&path).unwrap();
     database.execute_batch("PRAGMA synchronous = OFF; INSERT INTO entry VALUES (2, printf('%.*c', 140000000, 'x'), zeroblob(32), NULL)").unwrap();
     database.close().unwrap();
-    assert!(Ledger::open(&path, &limits()).is_err());
+    assert!(Ledger::open(&path, &limits(), &protects()).is_err());
     assert!(verify(&path, None).is_err());
 }
 
 #[test]
 fn a_lock_that_somebody_keeps_is_waited_for_and_then_given_up() {
     let (_folder, path) = folder();
-    let mut ledger = Ledger::create(&path, limits()).unwrap();
+    let mut ledger = Ledger::create(&path, limits(), &protects()).unwrap();
     ledger.set_patience(Duration::from_millis(200));
     let holder = Connection::open(&path).unwrap();
     holder.execute_batch("BEGIN IMMEDIATE").unwrap();

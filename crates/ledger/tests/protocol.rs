@@ -4,7 +4,7 @@
 use reticent_accounting::Budget;
 use reticent_events::Event;
 use reticent_ledger::{
-    Admission, Charge, Digest, Ledger, LedgerError, Limits, ReleaseState, Request, Reservation, verify,
+    Admission, Charge, Digest, Ledger, LedgerError, Limits, Protected, ReleaseState, Request, Reservation, verify,
 };
 use std::path::PathBuf;
 use std::time::Duration;
@@ -12,6 +12,12 @@ use tempfile::TempDir;
 
 fn limits(epsilon: f64) -> Limits {
     Limits::new(Budget::Pure { epsilon }, 1e-6).unwrap()
+}
+
+/// What the ledgers of these tests protect.
+fn protects() -> Protected {
+    let text = r#"[{"name":"workers","sources":[{"path":"/data/workers.csv"}],"unit":"worker"}]"#;
+    serde_json::from_str(text).unwrap()
 }
 
 /// A query that costs `1/scale`.
@@ -41,7 +47,7 @@ fn reserved(ledger: &mut Ledger, request: &Request) -> Reservation {
 #[test]
 fn a_query_is_paid_once_and_answered_the_same_ever_after() {
     let (_folder, path) = folder();
-    let mut ledger = Ledger::create(&path, limits(1.0)).unwrap();
+    let mut ledger = Ledger::create(&path, limits(1.0), &protects()).unwrap();
     let asked = request("SELECT 1", 4.0);
     let quote = ledger.check(&asked).unwrap();
     assert_eq!((quote.charge, quote.remaining.cost), (Some(Charge { cost: 0.25, delta: 0.0 }), 0.75));
@@ -52,7 +58,7 @@ fn a_query_is_paid_once_and_answered_the_same_ever_after() {
     let answer = ledger.complete(&reservation, &bytes).unwrap();
     assert_eq!(answer.bytes, bytes);
     // A lost reply, asked again: in this process, in another handle, and by looking it up.
-    let mut other = Ledger::open(&path, &limits(1.0)).unwrap();
+    let mut other = Ledger::open(&path, &limits(1.0), &protects()).unwrap();
     for ledger in [&mut ledger, &mut other] {
         assert!(matches!(ledger.reserve(&asked).unwrap(), Admission::Stored(stored) if stored == answer));
         assert_eq!(ledger.lookup(asked.fingerprint).unwrap(), Some(answer.clone()));
@@ -73,7 +79,7 @@ fn a_query_is_paid_once_and_answered_the_same_ever_after() {
 #[test]
 fn an_empty_answer_is_an_answer() {
     let (_folder, path) = folder();
-    let mut ledger = Ledger::create(&path, limits(1.0)).unwrap();
+    let mut ledger = Ledger::create(&path, limits(1.0), &protects()).unwrap();
     let asked = request("q", 4.0);
     let reservation = reserved(&mut ledger, &asked);
     ledger.complete(&reservation, b"").unwrap();
@@ -84,8 +90,8 @@ fn an_empty_answer_is_an_answer() {
 #[test]
 fn what_is_reserved_stays_spent_and_pending_until_somebody_says_otherwise() {
     let (_folder, path) = folder();
-    let mut first = Ledger::create(&path, limits(1.0)).unwrap();
-    let mut second = Ledger::open(&path, &limits(1.0)).unwrap();
+    let mut first = Ledger::create(&path, limits(1.0), &protects()).unwrap();
+    let mut second = Ledger::open(&path, &limits(1.0), &protects()).unwrap();
     let asked = request("q", 4.0);
     let reservation = reserved(&mut first, &asked);
     let Admission::Pending(pending) = second.reserve(&asked).unwrap() else { panic!("paid twice") };
@@ -120,8 +126,8 @@ fn what_is_reserved_stays_spent_and_pending_until_somebody_says_otherwise() {
 fn a_reservation_is_answered_once_and_in_its_own_ledger() {
     let (_folder, path) = folder();
     let (_other_folder, other_path) = folder();
-    let mut ledger = Ledger::create(&path, limits(1.0)).unwrap();
-    let mut other = Ledger::create(&other_path, limits(1.0)).unwrap();
+    let mut ledger = Ledger::create(&path, limits(1.0), &protects()).unwrap();
+    let mut other = Ledger::create(&other_path, limits(1.0), &protects()).unwrap();
     let reservation = reserved(&mut ledger, &request("q", 4.0));
     let _same_number = reserved(&mut other, &request("q", 4.0));
     assert!(matches!(other.complete(&reservation, b"x"), Err(LedgerError::NotReserved { number: 2 })));
@@ -135,7 +141,7 @@ fn a_reservation_is_answered_once_and_in_its_own_ledger() {
 #[test]
 fn the_budget_refuses_and_says_what_remains() {
     let (_folder, path) = folder();
-    let mut ledger = Ledger::create(&path, limits(1.0)).unwrap();
+    let mut ledger = Ledger::create(&path, limits(1.0), &protects()).unwrap();
     let _most = reserved(&mut ledger, &request("most", 1.25));
     for attempt in [ledger.check(&request("more", 4.0)).err(), ledger.reserve(&request("more", 4.0)).err()] {
         let message = attempt.expect("too much").to_string();
@@ -157,7 +163,7 @@ fn the_budget_refuses_and_says_what_remains() {
 #[test]
 fn requests_that_cannot_be_written_are_refused_by_name() {
     let (_folder, path) = folder();
-    let mut ledger = Ledger::create(&path, limits(1e6)).unwrap();
+    let mut ledger = Ledger::create(&path, limits(1e6), &protects()).unwrap();
     let long = Request { query: "x".repeat((1 << 20) + 1), ..request("q", 1.0) };
     assert!(ledger.reserve(&long).expect_err("long").to_string().contains("`query` is 1048577 bytes long"));
     let mut nested = Event::Laplace { scale: 1.0, sensitivity: 1.0 };
@@ -176,9 +182,9 @@ fn requests_that_cannot_be_written_are_refused_by_name() {
 #[test]
 fn limits_change_by_amendment_only() {
     let (_folder, path) = folder();
-    let mut ledger = Ledger::create(&path, limits(1.0)).unwrap();
+    let mut ledger = Ledger::create(&path, limits(1.0), &protects()).unwrap();
     let _all = reserved(&mut ledger, &request("all", 1.0));
-    let message = Ledger::open(&path, &limits(2.0)).expect_err("other limits").to_string();
+    let message = Ledger::open(&path, &limits(2.0), &protects()).expect_err("other limits").to_string();
     assert!(message.contains("epsilon = 1e0") && message.contains("epsilon = 2e0") && message.contains("amendment"));
     let mut owner = Ledger::open_as_stored(&path).unwrap();
     let message = owner.amend(limits(0.5)).expect_err("below what is spent").to_string();
@@ -189,8 +195,8 @@ fn limits_change_by_amendment_only() {
     owner.amend(limits(2.0)).unwrap();
     // The handle that was open all along knows.
     let _more = reserved(&mut ledger, &request("more", 2.0));
-    assert!(Ledger::open(&path, &limits(1.0)).is_err());
-    let statement = Ledger::open(&path, &limits(2.0)).unwrap().statement(Some(1e-9)).unwrap();
+    assert!(Ledger::open(&path, &limits(1.0), &protects()).is_err());
+    let statement = Ledger::open(&path, &limits(2.0), &protects()).unwrap().statement(Some(1e-9)).unwrap();
     assert_eq!((statement.spent.cost, statement.decisions.len()), (1.5, 2));
     assert_eq!(statement.converted.unwrap().remaining, 0.5);
     verify(&path, None).unwrap();
@@ -200,9 +206,39 @@ fn limits_change_by_amendment_only() {
 }
 
 #[test]
+fn a_ledger_is_bound_to_what_it_protects() {
+    let (_folder, path) = folder();
+    let mut ledger = Ledger::create(&path, limits(1.0), &protects()).unwrap();
+    let asked = request("q", 2.0);
+    let reservation = reserved(&mut ledger, &asked);
+    ledger.complete(&reservation, b"42").unwrap();
+    let moved: Protected = serde_json::from_str(
+        r#"[{"name":"workers","sources":[{"path":"/moved","pattern":"w*.csv"}],"unit":"worker"}]"#,
+    )
+    .unwrap();
+    let error = Ledger::open(&path, &limits(1.0), &moved).expect_err("other tables");
+    assert!(matches!(&error, LedgerError::OtherTables { .. }));
+    let message = error.to_string();
+    assert!(message.contains("from /data/workers.csv, and in the policy it is from /moved/w*.csv"), "{message}");
+    let mut owner = Ledger::open_as_stored(&path).unwrap();
+    owner.adopt(&moved).unwrap();
+    owner.adopt(&moved).unwrap();
+    assert!(matches!(Ledger::open(&path, &limits(1.0), &protects()), Err(LedgerError::OtherTables { .. })));
+    // Nothing is given back, and nothing is forgotten.
+    let mut ledger = Ledger::open(&path, &limits(1.0), &moved).unwrap();
+    assert_eq!(ledger.lookup(asked.fingerprint).unwrap().unwrap().bytes, b"42");
+    let statement = ledger.statement(None).unwrap();
+    assert_eq!((statement.spent.cost, statement.anchor.number, &statement.protects), (0.5, 4, &moved));
+    let decisions: Vec<_> = statement.decisions.iter().map(|made| (made.number, made.protects == moved)).collect();
+    assert_eq!(decisions, [(1, false), (4, true)]);
+    assert_eq!(verify(&path, None).unwrap().protects, moved);
+    assert_eq!((ledger.name(), ledger.path()), (statement.ledger, path.canonicalize().unwrap().as_path()));
+}
+
+#[test]
 fn an_anchor_notices_an_older_copy_and_another_history() {
     let (folder, path) = folder();
-    let mut ledger = Ledger::create(&path, limits(1.0)).unwrap();
+    let mut ledger = Ledger::create(&path, limits(1.0), &protects()).unwrap();
     let _first = reserved(&mut ledger, &request("first", 10.0));
     let (old, copy) = (ledger.anchor().unwrap(), folder.path().join("copy"));
     std::fs::copy(&path, &copy).unwrap();
@@ -218,7 +254,7 @@ fn an_anchor_notices_an_older_copy_and_another_history() {
     let message = verify(&path, Some(&new)).expect_err("older").to_string();
     assert!(message.contains("it has 2 entries only, so it is an older copy"), "{message}");
     // And it is spent differently.
-    let mut ledger = Ledger::open(&path, &limits(1.0)).unwrap();
+    let mut ledger = Ledger::open(&path, &limits(1.0), &protects()).unwrap();
     let _other = reserved(&mut ledger, &request("other", 10.0));
     let message = verify(&path, Some(&new)).expect_err("rewritten").to_string();
     assert!(message.contains("entry 3 has another hash"), "{message}");
@@ -228,22 +264,22 @@ fn an_anchor_notices_an_older_copy_and_another_history() {
 fn a_new_ledger_is_private_complete_and_never_replaces_anything() {
     use std::os::unix::fs::PermissionsExt;
     let (folder, path) = folder();
-    Ledger::create(&path, limits(1.0)).unwrap();
+    Ledger::create(&path, limits(1.0), &protects()).unwrap();
     assert_eq!(path.metadata().unwrap().permissions().mode() & 0o777, 0o600);
     let names: Vec<_> = std::fs::read_dir(folder.path()).unwrap().map(|entry| entry.unwrap().file_name()).collect();
     assert_eq!(names, ["budget.ledger"], "one file at rest");
-    assert!(matches!(Ledger::create(&path, limits(5.0)), Err(LedgerError::Exists { .. })));
-    Ledger::open(&path, &limits(1.0)).unwrap();
+    assert!(matches!(Ledger::create(&path, limits(5.0), &protects()), Err(LedgerError::Exists { .. })));
+    Ledger::open(&path, &limits(1.0), &protects()).unwrap();
     let missing = folder.path().join("missing");
-    assert!(matches!(Ledger::open(&missing, &limits(1.0)), Err(LedgerError::Missing { .. })));
+    assert!(matches!(Ledger::open(&missing, &limits(1.0), &protects()), Err(LedgerError::Missing { .. })));
     assert!(!missing.exists(), "opening makes no file");
-    assert!(Ledger::create(&folder.path().join("no/such/folder"), limits(1.0)).is_err());
+    assert!(Ledger::create(&folder.path().join("no/such/folder"), limits(1.0), &protects()).is_err());
 }
 
 #[test]
 fn a_ledger_can_be_checked_while_it_is_written() {
     let (_folder, path) = folder();
-    let mut ledger = Ledger::create(&path, limits(1e6)).unwrap();
+    let mut ledger = Ledger::create(&path, limits(1e6), &protects()).unwrap();
     let answers = std::thread::scope(|scope| {
         let checker = scope.spawn(|| {
             (0..10).fold(None, |anchor, _| Some(verify(&path, anchor.as_ref()).unwrap().anchor)).unwrap().number
@@ -263,7 +299,7 @@ fn a_ledger_can_be_checked_while_it_is_written() {
 #[test]
 fn answers_of_every_size_are_kept_and_every_byte_is_accounted_for() {
     let (_folder, path) = folder();
-    let mut ledger = Ledger::create(&path, limits(1e6)).unwrap();
+    let mut ledger = Ledger::create(&path, limits(1e6), &protects()).unwrap();
     // Around the sizes at which a record stops fitting into a page, and around multiples of an overflow page.
     let sizes = (32_560..32_680).step_by(7).chain((65_300..65_540).step_by(13)).chain([1, 30_000, 98_000, 1_000_000]);
     for (index, size) in sizes.enumerate() {

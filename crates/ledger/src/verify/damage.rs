@@ -13,6 +13,18 @@ fn limits(epsilon: f64) -> Limits {
     Limits::new(Budget::Pure { epsilon }, 1e-6).expect("valid")
 }
 
+/// What the ledgers of these tests protect.
+fn protects() -> Protected {
+    let text = r#"[{"name":"workers","sources":[{"path":"/data/workers.csv"}],"unit":"worker"}]"#;
+    serde_json::from_str(text).expect("valid")
+}
+
+/// What they protect later.
+fn others() -> Protected {
+    let text = r#"[{"name":"workers","sources":[{"path":"/data","pattern":"*.csv"}],"unit":"worker"}]"#;
+    serde_json::from_str(text).expect("valid")
+}
+
 fn request(query: &str) -> Request {
     let events = vec![Event::Laplace { scale: 8.0, sensitivity: 1.0 }];
     let fingerprint = Digest::of(&[query.as_bytes()]);
@@ -34,12 +46,13 @@ fn histogram() -> Vec<u8> {
 fn specimen(long: bool) -> (TempDir, PathBuf, Vec<u8>) {
     let folder = tempfile::tempdir().expect("a folder");
     let path = folder.path().join("ledger");
-    let mut ledger = Ledger::create(&path, limits(1.0)).expect("new");
+    let mut ledger = Ledger::create(&path, limits(1.0), &protects()).expect("new");
     let reservation = reserve(&mut ledger, "SELECT COUNT(*) FROM workers");
     ledger.complete(&reservation, b"1841.25").expect("open");
     let reservation = reserve(&mut ledger, "SELECT AVG(pressure) FROM workers");
     ledger.abandon(&reservation).expect("open");
     ledger.amend(limits(2.0)).expect("more");
+    ledger.adopt(&others()).expect("more tables");
     if long {
         let reservation = reserve(&mut ledger, "SELECT * FROM histogram");
         ledger.complete(&reservation, &histogram()).expect("open");
@@ -144,17 +157,17 @@ fn a_row_that_was_changed_or_removed_is_found() {
         "UPDATE entry SET answer = x'00' WHERE number = 3",
         "UPDATE entry SET answer = NULL WHERE number = 3",
         "UPDATE entry SET answer = x'00' WHERE number = 2",
-        "UPDATE entry SET hash = zeroblob(32) WHERE number = 7",
-        "UPDATE entry SET hash = x'00' WHERE number = 7",
-        "UPDATE entry SET number = 9 WHERE number = 7",
-        "UPDATE entry SET number = -1 WHERE number = 7",
+        "UPDATE entry SET hash = zeroblob(32) WHERE number = 8",
+        "UPDATE entry SET hash = x'00' WHERE number = 8",
+        "UPDATE entry SET number = 10 WHERE number = 8",
+        "UPDATE entry SET number = -1 WHERE number = 8",
         "DELETE FROM entry WHERE number = 4",
-        "DELETE FROM entry WHERE number = 7",
+        "DELETE FROM entry WHERE number = 8",
         "DELETE FROM entry WHERE number = 1",
         "DELETE FROM entry",
         "INSERT INTO entry VALUES (0, '', zeroblob(32), NULL)",
-        "INSERT INTO entry SELECT 8, body, hash, answer FROM entry WHERE number = 7",
-        "PRAGMA user_version = 2",
+        "INSERT INTO entry SELECT 9, body, hash, answer FROM entry WHERE number = 8",
+        "PRAGMA user_version = 1",
         "PRAGMA application_id = 7",
         "CREATE INDEX by_hash ON entry (hash)",
         "CREATE VIEW v AS SELECT * FROM entry",
@@ -171,7 +184,7 @@ fn a_row_that_was_changed_or_removed_is_found() {
         connection.close().expect("closed");
         assert!(verify(&path, None).is_err(), "{change}");
         // What concerns an answer only is found when the answer is used.
-        if !["SET answer", "VACUUM", "DELETE FROM entry WHERE number = 7"].iter().any(|part| change.contains(part)) {
+        if !["SET answer", "VACUUM", "DELETE FROM entry WHERE number = 8"].iter().any(|part| change.contains(part)) {
             assert!(Ledger::open_as_stored(&path).is_err(), "{change}");
         }
         for ending in ["-wal", "-shm", "-journal"] {
@@ -190,7 +203,7 @@ fn a_chain_against_the_rules_is_refused() {
         selection_delta: 0.0,
         charge: Charge { cost, delta: 0.0 },
     };
-    let create = || Deed::Create { ledger: Digest::ZERO, limits: limits(1.0) };
+    let create = || Deed::Create { ledger: Digest::ZERO, limits: limits(1.0), protects: protects() };
     let digest = Digest::of(&[b"a"]);
     let refused: [(Vec<Deed>, &str); 10] = [
         (vec![reserve(1.0, b"")], "is not the creation"),
@@ -238,7 +251,7 @@ fn replay(deeds: Vec<Deed>) -> Result<History, LedgerError> {
 fn a_very_large_ledger_is_read_and_its_leftovers_are_counted() {
     let folder = tempfile::tempdir().expect("a folder");
     let path = folder.path().join("ledger");
-    drop(Ledger::create(&path, limits(1e6)).expect("new"));
+    drop(Ledger::create(&path, limits(1e6), &protects()).expect("new"));
     let connection = rusqlite::Connection::open(&path).expect("a database");
     let sql: String = connection.query_row("SELECT sql FROM sqlite_schema", [], |row| row.get(0)).expect("a table");
     assert_eq!(sql, TABLE);

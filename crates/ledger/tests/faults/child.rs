@@ -1,6 +1,6 @@
 //! The program under test: it keeps the protocol in a process of its own, and prints what it releases.
 
-use crate::{COST_SCALE, limits};
+use crate::{COST_SCALE, limits, others, protects};
 use reticent_events::Event;
 use reticent_ledger::{Admission, Digest, Ledger, LedgerError, Request, StoredAnswer};
 use std::env::var;
@@ -42,22 +42,24 @@ pub fn request(query: &str) -> Request {
 fn task(path: &Path, task: &str) -> Result<(), LedgerError> {
     match task {
         "session" => {
-            let mut ledger = match Ledger::open(path, &limits()) {
-                Err(LedgerError::Missing { .. }) => Ledger::create(path, limits())?,
+            let mut ledger = match Ledger::open(path, &limits(), &protects()) {
+                Err(LedgerError::Missing { .. }) => Ledger::create(path, limits(), &protects())?,
                 opened => opened?,
             };
             ask(&mut ledger, "first")?;
             ask(&mut ledger, "second")
         }
+        "create" => Ledger::create(path, limits(), &protects()).map(|_| ()),
+        "adopt" => Ledger::open_as_stored(path)?.adopt(&others()),
         "many" => {
-            let mut ledger = Ledger::open(path, &limits())?;
+            let mut ledger = Ledger::open(path, &limits(), &protects())?;
             for count in 0.. {
                 ask(&mut ledger, &format!("{} {count}", std::process::id()))?;
             }
             Ok(())
         }
         "race" => {
-            let mut ledger = Ledger::open(path, &limits())?;
+            let mut ledger = Ledger::open(path, &limits(), &protects())?;
             let start = PathBuf::from(var("LEDGER_START").unwrap());
             say("ready");
             while !start.exists() {

@@ -8,7 +8,7 @@ mod power_loss;
 
 use child::FAILED;
 use reticent_accounting::Budget;
-use reticent_ledger::{Digest, Ledger, LedgerError, Limits, verify};
+use reticent_ledger::{Digest, Ledger, LedgerError, Limits, Protected, verify};
 use std::collections::HashMap;
 use std::io::{BufRead, BufReader};
 use std::os::unix::process::ExitStatusExt;
@@ -25,6 +25,18 @@ const COST: f64 = 1.0 / COST_SCALE;
 /// Room for eight queries.
 pub fn limits() -> Limits {
     Limits::new(Budget::Pure { epsilon: 1.0 }, 0.0).unwrap()
+}
+
+/// What the ledgers of these tests protect.
+pub fn protects() -> Protected {
+    let text = r#"[{"name":"workers","sources":[{"path":"/data/workers.csv"}],"unit":"worker"}]"#;
+    serde_json::from_str(text).unwrap()
+}
+
+/// What they may be made to protect.
+pub fn others() -> Protected {
+    let text = r#"[{"name":"workers","sources":[{"path":"/moved/workers.csv"}],"unit":"worker"}]"#;
+    serde_json::from_str(text).unwrap()
 }
 
 /// The process that the other tests start.
@@ -85,7 +97,7 @@ fn fault(path: &Path, released: &[(String, String)]) -> Result<(), String> {
         return if released.is_empty() { Ok(()) } else { Err("released without a ledger".into()) };
     }
     let verification = verify(path, None).map_err(|error| error.to_string())?;
-    let mut ledger = Ledger::open(path, &limits()).map_err(|error| error.to_string())?;
+    let mut ledger = Ledger::open(path, &limits(), &protects()).map_err(|error| error.to_string())?;
     let distinct: HashMap<_, _> = released.iter().cloned().collect();
     let spent = ledger.statement(None).map_err(|error| error.to_string())?.spent.cost;
     if spent < COST * distinct.len() as f64 || spent > 1.0 || verification.answers < distinct.len() as u64 {
@@ -114,7 +126,7 @@ fn at_every_change(kind: &str, begin_with_a_ledger: bool) -> u32 {
         std::fs::create_dir(&inside).unwrap();
         let (path, mark) = (inside.join("ledger"), folder.path().join("mark"));
         if begin_with_a_ledger {
-            Ledger::create(&path, limits()).unwrap();
+            Ledger::create(&path, limits(), &protects()).unwrap();
         }
         let output = faulty(&path, "session", kind, at, &mark).output().unwrap();
         let context = format!("{kind} at change {at}, {:?}", output.status);
@@ -167,6 +179,59 @@ fn writes_are_cut_short() {
     assert!(at_every_change("short", true) > 40);
 }
 
+/// A ledger that is made is there with its limits and what it protects, or is not there; and then
+/// it can be made.
+#[test]
+fn killed_at_every_change_while_a_ledger_is_made() {
+    for kind in ["kill-before", "torn", "eio", "enospc"] {
+        let mut changes = 0;
+        for at in 1.. {
+            let folder = tempfile::tempdir().unwrap();
+            let inside = folder.path().join("inside");
+            std::fs::create_dir(&inside).unwrap();
+            let (path, mark) = (inside.join("ledger"), folder.path().join("mark"));
+            let ended = faulty(&path, "create", kind, at, &mark).output().unwrap().status.code();
+            if !mark.exists() {
+                assert_eq!(ended, Some(0), "{kind} at {at}");
+                break;
+            }
+            changes = at;
+            let again = program(&path, "create").output().unwrap().status.code();
+            let there = if again == Some(0) { "made now" } else { "made before" };
+            let verification = verify(&path, None).unwrap_or_else(|error| panic!("{kind} at {at}, {there}: {error}"));
+            assert_eq!((verification.entries, &verification.protects), (1, &protects()), "{kind} at {at}, {there}");
+            Ledger::open(&path, &limits(), &protects()).unwrap();
+        }
+        assert!(changes > 8, "{kind}: {changes}");
+    }
+}
+
+/// What a ledger protects changes wholly or not at all.
+#[test]
+fn killed_at_every_change_while_other_tables_are_adopted() {
+    for kind in ["kill-before", "torn", "eio"] {
+        let mut seen = std::collections::HashSet::new();
+        for at in 1.. {
+            let folder = tempfile::tempdir().unwrap();
+            let inside = folder.path().join("inside");
+            std::fs::create_dir(&inside).unwrap();
+            let (path, mark) = (inside.join("ledger"), folder.path().join("mark"));
+            Ledger::create(&path, limits(), &protects()).unwrap();
+            let _ended = faulty(&path, "adopt", kind, at, &mark).output().unwrap();
+            let protects_now = verify(&path, None).unwrap().protects;
+            assert!(protects_now == protects() || protects_now == others(), "{kind} at {at}");
+            if !mark.exists() {
+                assert_eq!(protects_now, others(), "{kind} at {at}");
+                break;
+            }
+            seen.insert(protects_now == others());
+            assert!(program(&path, "adopt").output().unwrap().status.success(), "{kind} at {at}");
+            assert_eq!(verify(&path, None).unwrap().protects, others(), "{kind} at {at}");
+        }
+        assert!(seen.contains(&false), "{kind}: nothing was interrupted before it was done");
+    }
+}
+
 /// A failing change must be one that the session notices, or the tests above prove nothing: most are, and those that are not have been repeated or do not matter.
 #[test]
 fn a_failure_is_noticed() {
@@ -174,7 +239,7 @@ fn a_failure_is_noticed() {
     let inside = folder.path().join("inside");
     std::fs::create_dir(&inside).unwrap();
     let (path, mark) = (inside.join("ledger"), folder.path().join("mark"));
-    Ledger::create(&path, limits()).unwrap();
+    Ledger::create(&path, limits(), &protects()).unwrap();
     let failed = (1..=10).filter(|&at| {
         let output = faulty(&path, "session", "eio", at, &mark).output().unwrap();
         output.status.code() == Some(FAILED)
@@ -191,7 +256,7 @@ fn killed_at_random_times_while_others_work() {
     for round in 0..12 {
         let _ = std::fs::remove_file(&path);
         let _ = std::fs::remove_file(folder.path().join("ledger-journal"));
-        Ledger::create(&path, limits()).unwrap();
+        Ledger::create(&path, limits(), &protects()).unwrap();
         let mut children: Vec<Child> = (0..3).map(|_| program(&path, "many").spawn().unwrap()).collect();
         for child in &mut children {
             state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
@@ -236,7 +301,7 @@ fn of_several_that_want_the_last_of_the_budget_one_gets_it() {
     let (path, start) = (folder.path().join("ledger"), folder.path().join("start"));
     for round in 0..20 {
         let _ = std::fs::remove_file(&path);
-        let mut ledger = Ledger::create(&path, limits()).unwrap();
+        let mut ledger = Ledger::create(&path, limits(), &protects()).unwrap();
         for query in 0..7 {
             let _spent = ledger.reserve(&child::request(&format!("before {query}"))).unwrap();
         }
@@ -255,7 +320,7 @@ fn of_several_that_ask_the_same_one_pays_and_all_get_its_answer() {
     let (path, start) = (folder.path().join("ledger"), folder.path().join("start"));
     for round in 0..20 {
         let _ = std::fs::remove_file(&path);
-        let mut ledger = Ledger::create(&path, limits()).unwrap();
+        let mut ledger = Ledger::create(&path, limits(), &protects()).unwrap();
         let queries = vec!["the same".to_owned(); 4];
         let said = race(&path, &start, &queries);
         let stored = ledger.lookup(Digest::of(&[b"the same"])).unwrap().unwrap();
@@ -273,7 +338,8 @@ fn of_several_that_create_the_same_ledger_one_does() {
     for _ in 0..20 {
         let _ = std::fs::remove_file(&path);
         let made: Vec<bool> = std::thread::scope(|scope| {
-            let handles: Vec<_> = (0..4).map(|_| scope.spawn(|| Ledger::create(&path, limits()))).collect();
+            let handles: Vec<_> =
+                (0..4).map(|_| scope.spawn(|| Ledger::create(&path, limits(), &protects()))).collect();
             let made =
                 |handle: std::thread::ScopedJoinHandle<'_, Result<Ledger, LedgerError>>| match handle.join().unwrap() {
                     Ok(_) => true,
@@ -291,7 +357,7 @@ fn of_several_that_create_the_same_ledger_one_does() {
 fn a_clock_that_is_years_off_changes_nothing_but_the_times() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("ledger");
-    Ledger::create(&path, limits()).unwrap();
+    Ledger::create(&path, limits(), &protects()).unwrap();
     let century = 100 * 365 * 86_400i64;
     for (count, shift) in [century, -century, 1000 * century, -1000 * century].into_iter().enumerate() {
         let mut command = program(&path, "race");
@@ -299,10 +365,10 @@ fn a_clock_that_is_years_off_changes_nothing_but_the_times() {
         command.env("LD_PRELOAD", shim()).env("FAULT_CLOCK", shift.to_string());
         let output = command.output().unwrap();
         assert!(String::from_utf8_lossy(&output.stdout).contains("paid"), "{output:?}");
-        let statement = Ledger::open(&path, &limits()).unwrap().statement(None).unwrap();
+        let statement = Ledger::open(&path, &limits(), &protects()).unwrap().statement(None).unwrap();
         assert_eq!(statement.spent.cost, COST * (count + 1) as f64);
     }
-    let statement = Ledger::open(&path, &limits()).unwrap().statement(None).unwrap();
+    let statement = Ledger::open(&path, &limits(), &protects()).unwrap().statement(None).unwrap();
     let years: Vec<bool> = statement
         .releases
         .iter()

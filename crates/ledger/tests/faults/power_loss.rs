@@ -3,7 +3,7 @@
 //! A session is traced by the shim. Then, for every moment of it, disks are made up that the moment could have left: changes of a file up to its last synchronisation are there; of later ones any selection, the last of them
 //! perhaps torn; names appear and disappear in order, and all of them are there once the folder was synchronised.
 
-use crate::{fault, limits, program, released_in, shim};
+use crate::{fault, limits, program, protects, released_in, shim};
 use reticent_ledger::Ledger;
 use std::collections::{HashMap, HashSet};
 use std::path::{Path, PathBuf};
@@ -177,7 +177,7 @@ fn the_power_fails_after_every_change() {
     let inside = folder.path().canonicalize().unwrap().join("inside");
     std::fs::create_dir(&inside).unwrap();
     let (path, log) = (inside.join("ledger"), folder.path().join("trace"));
-    Ledger::create(&path, limits()).unwrap();
+    Ledger::create(&path, limits(), &protects()).unwrap();
     let disk = Disk::with(&path);
     let mut command = program(&path, "session");
     command.env("LD_PRELOAD", shim()).env("FAULT_FOLDER", &inside).env("FAULT_TRACE", &log);
