@@ -60,9 +60,13 @@ impl From<LedgerError> for Failure {
             LedgerError::OtherLimits { .. } => {
                 Failure::Usage(format!("{error} (`reticent budget --amend`, with the same --policy, does that)"))
             }
-            LedgerError::Parameter { .. } | LedgerError::NotCovered(_) | LedgerError::BelowSpent { .. } => {
-                Failure::Usage(error.to_string())
+            LedgerError::OtherTables { .. } => {
+                Failure::Usage(format!("{error} (`reticent ledger adopt`, with the same --policy, does that)"))
             }
+            LedgerError::Parameter { .. }
+            | LedgerError::NotCovered(_)
+            | LedgerError::BelowSpent { .. }
+            | LedgerError::Exists { .. } => Failure::Usage(error.to_string()),
             other => Failure::Fault(other.to_string()),
         }
     }
@@ -73,6 +77,7 @@ impl From<SessionError> for Failure {
         match error {
             SessionError::Ledger(error) => error.into(),
             SessionError::Budget(message) => Failure::Budget(message),
+            SessionError::NoLedger(message) => Failure::Usage(message),
             SessionError::Policy(PolicyError::Unreadable { path, .. }) if !path.exists() => Failure::Fault(format!(
                 "there is no policy at {}: --policy names it, and `reticent init DATA` drafts one",
                 path.display()

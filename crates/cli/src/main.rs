@@ -42,12 +42,13 @@ const EXIT_CODES: &str = "\
 Exit codes:
   0  done
   1  a fault, such as a file that cannot be read or an operating system without entropy
-  2  wrong usage, or parameters that no proof covers; the message names what is accepted
+  2  wrong usage, parameters that no proof covers, or a ledger that is missing or not the policy's; the message names what is accepted
   3  the privacy budget does not allow it; nothing was spent
 Nothing is written to standard output before the whole answer is ready.";
 
 const QUERY_EXAMPLES: &str = "\
 Examples:
+  reticent ledger create --policy clinic.toml
   reticent query --policy examples/factory/policy.toml \"SELECT smokes, COUNT(*) FROM workers GROUP BY smokes\"
   reticent query --policy clinic.toml --epsilon 0.5 --format csv \"SELECT ward, AVG(age) FROM visits GROUP BY ward\"
   reticent explain --policy clinic.toml \"SELECT MEDIAN(age) FROM visits\"
@@ -176,7 +177,7 @@ enum Command {
     Explain(Box<commands::explain::Explain>),
     /// Show what is spent, what is left, and what each query cost
     Budget(Box<commands::budget::Budget>),
-    /// Check the ledger, or print its anchor
+    /// Make the ledger of a policy, check it, or print its anchor
     Ledger(Box<commands::ledger::LedgerCommand>),
     /// Draft a policy from the names and types of a file's columns; no row is read
     Init(Box<commands::init::Init>),

@@ -100,6 +100,7 @@ fn written(source: &str, table: &str, columns: &[(String, Option<ColumnType>)]) 
          \n\
          # Where what was spent is remembered; beside this file unless it says otherwise.\n\
          # ledger = \"policy.ledger\"\n\
+         # `reticent ledger create --policy THIS_FILE` makes it, once. It must never be deleted: it is all that knows what was spent.\n\
          \n\
          [budget]\n\
          # The privacy loss of all queries together. 1 is careful, 10 is weak.\n\
@@ -110,6 +111,8 @@ fn written(source: &str, table: &str, columns: &[(String, Option<ColumnType>)]) 
          # What a query costs unless it says otherwise; without these a tenth and a hundredth of the above.\n\
          # query_epsilon = 0.1\n\
          # query_delta = 1e-8\n\
+         # The least epsilon that a query may ask for; without this a ten-thousandth of epsilon.\n\
+         # min_query_epsilon = 1e-4\n\
          \n\
          [tables.{table}]\n\
          source = {source}\n\

@@ -17,6 +17,10 @@ pub enum SessionError {
     /// The ledger does not allow it.
     #[error(transparent)]
     Ledger(#[from] LedgerError),
+    /// There is no ledger, or not the one that belongs to the data: without it nobody knows what is
+    /// spent. Nothing was charged.
+    #[error("{0}")]
+    NoLedger(String),
     /// The budget cannot pay for the query. Nothing was charged.
     #[error("{0}")]
     Budget(String),

@@ -8,10 +8,16 @@
 
 mod error;
 mod limits;
+mod notes;
+mod owned_ledger;
+mod protected;
 mod record;
 mod session;
 
 pub use error::SessionError;
 pub use limits::limits;
+pub use notes::Unnoted;
+pub use owned_ledger::NewLedger;
+pub use protected::protected;
 pub use record::{Cell, Cost, GroupsRecord, NoisyColumn, Record, Remaining, StatisticRecord};
 pub use session::{Ask, Progress, Question, Reply, Session};

@@ -1,16 +1,17 @@
 //! The protocol: check, reserve, compute, store, reply.
 
 use crate::error::SessionError;
-use crate::limits::{conversion_delta, limits};
+use crate::limits::conversion_delta;
+use crate::owned_ledger::NewLedger;
 use crate::record::{
     Cost, GroupsRecord, Record, Remaining, SelectionRecord, StatisticRecord, cells, releases, statistics,
 };
 use reticent_events::Event;
-use reticent_ledger::{Admission, Digest, Ledger, LedgerError, Quote, Request, Statement};
+use reticent_ledger::{Admission, Digest, Ledger, LedgerError, Quote, Request};
 use reticent_noise::randomness::SecureRandom;
 use reticent_policy::{Accounting, Policy};
 use reticent_query::{Answer, Options, Prepared, prepare};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 /// How long to wait for the same query that another process has paid for, before it is said that one waits ...
@@ -20,8 +21,10 @@ const SILENCE: Duration = Duration::from_secs(1);
 const PATIENCE: Duration = Duration::from_secs(30);
 
 /// What happens while a question is answered. None of it is for the analyst: rows are counted exactly.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Progress {
+    /// There was no ledger, and the policy allows the first question to make it.
+    Created(NewLedger),
     /// So many more rows were read.
     Rows(u64),
     /// Another process has paid for the same question, and its answer is waited for.
@@ -71,7 +74,9 @@ pub struct Reply {
 /// A policy that is open for questions.
 #[derive(Debug)]
 pub struct Session {
-    policy: Policy,
+    pub(crate) policy: Policy,
+    /// Where the policy was read from.
+    pub(crate) path: PathBuf,
 }
 
 impl Session {
@@ -80,7 +85,7 @@ impl Session {
     /// # Errors
     /// If it cannot be read, or is not one.
     pub fn load(path: &Path) -> Result<Self, SessionError> {
-        Ok(Session { policy: Policy::load(path)? })
+        Ok(Session { policy: Policy::load(path)?, path: path.to_owned() })
     }
 
     /// The policy.
@@ -124,48 +129,14 @@ impl Session {
         Request { fingerprint, query: prepared.sql.clone(), events, selection_delta, fresh }
     }
 
-    /// The ledger, made at the first question.
-    fn ledger(&self) -> Result<Ledger, SessionError> {
-        let path = self.policy.ledger();
-        let limits = limits(self.policy.budget())?;
-        match Ledger::open(path, &limits) {
-            Err(LedgerError::Missing { .. }) => match Ledger::create(path, limits) {
-                // Another process was faster.
-                Err(LedgerError::Exists { .. }) => Ok(Ledger::open(path, &limits)?),
-                other => Ok(other?),
-            },
-            other => Ok(other?),
-        }
-    }
-
-    /// What the ledger says to a question: whether it was answered before, and what would be left. Nothing is written; none if there is no ledger yet.
+    /// What the ledger says to a question: whether it was answered before, and what would be left.
+    /// Nothing is written; none if there is no ledger.
     ///
     /// # Errors
     /// If the question would be refused, or the ledger cannot be read.
     pub fn quote(&self, question: &Question) -> Result<Option<Quote>, SessionError> {
-        match Ledger::open(self.policy.ledger(), &limits(self.policy.budget())?) {
-            Err(LedgerError::Missing { .. }) => Ok(None),
-            Err(error) => Err(error.into()),
-            Ok(mut ledger) => ledger.check(&question.request).map(Some).map_err(|error| self.refusal(error, question)),
-        }
-    }
-
-    /// What is spent, what remains, and on what. Nothing is written.
-    ///
-    /// # Errors
-    /// If there is no ledger yet, or it cannot be read.
-    pub fn statement(&self) -> Result<Statement, SessionError> {
-        let mut ledger = Ledger::open_as_stored(self.policy.ledger())?;
-        Ok(ledger.statement(conversion_delta(self.policy.budget()))?)
-    }
-
-    /// Records the policy's budget as the new limits of the ledger: a decision of the owner of the data.
-    ///
-    /// # Errors
-    /// If less is allowed than is spent, or the ledger cannot be written.
-    pub fn amend(&self) -> Result<(), SessionError> {
-        let mut ledger = Ledger::open_as_stored(self.policy.ledger())?;
-        Ok(ledger.amend(limits(self.policy.budget())?)?)
+        let Some((mut ledger, _)) = self.open()? else { return Ok(None) };
+        ledger.check(&question.request).map(Some).map_err(|error| self.refusal(error, question))
     }
 
     /// Answers a query: from the ledger if it was answered before, and otherwise by paying for it. `progress` is told what happens meanwhile.
@@ -178,8 +149,11 @@ impl Session {
         progress: impl Fn(Progress) + Send + Sync + 'static,
     ) -> Result<Reply, SessionError> {
         let question = self.question(ask).await?;
-        let mut ledger = self.ledger()?;
-        if !ask.fresh
+        let mut ledger = self.open()?;
+        if ledger.is_none() && !self.policy.budget().create_ledger() {
+            return Err(self.missing());
+        }
+        if let (Some((ledger, _)), false) = (&mut ledger, ask.fresh)
             && let Some(answer) = ledger.lookup(question.fingerprint)?
         {
             return stored(answer.bytes);
@@ -187,6 +161,7 @@ impl Session {
         // What can be wrong with files and entropy is found before anything is paid.
         let opened = question.prepared.open(&self.policy).await?;
         let mut random = SecureRandom::new().map_err(|error| SessionError::Fault(error.to_string()))?;
+        let mut ledger = self.made_and_noted(ledger, &progress)?;
         let admission = ledger.reserve(&question.request).map_err(|error| self.refusal(error, &question))?;
         let reservation = match admission {
             Admission::Reserved(reservation) => reservation,

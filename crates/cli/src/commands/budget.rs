@@ -6,8 +6,8 @@ use crate::numbers::{rounded_down, rounded_up};
 use crate::output::Output;
 use crate::table::Table;
 use reticent_accounting::Budget as Currency;
-use reticent_ledger::{Amounts, LedgerError, Limits, ReleaseState, Statement};
-use reticent_session::{Session, SessionError, limits};
+use reticent_ledger::{Amounts, Limits, ReleaseState, Statement};
+use reticent_session::{Session, limits, protected};
 use serde::Serialize;
 use std::path::PathBuf;
 
@@ -25,6 +25,7 @@ pub struct Budget {
 /// The budget before anything was asked: no ledger exists yet.
 #[derive(Debug, Serialize)]
 struct Untouched {
+    ledger: Option<()>,
     limits: Limits,
     spent: Amounts,
     remaining: Amounts,
@@ -38,10 +39,7 @@ pub fn run(arguments: &Budget, format: Format, output: &mut Output) -> Result<()
         session.amend()?;
     }
     let limits = limits(session.policy().budget())?;
-    let statement = match session.statement() {
-        Err(SessionError::Ledger(LedgerError::Missing { .. })) => return untouched(&session, limits, format, output),
-        other => other?,
-    };
+    let Some(statement) = session.statement()? else { return untouched(&session, limits, format, output) };
     match format {
         Format::Json => output.json(&statement),
         Format::Table => {
@@ -53,6 +51,15 @@ pub fn run(arguments: &Budget, format: Format, output: &mut Output) -> Result<()
                     statement.limits
                 ));
             }
+            let differences = statement.protects.differences(&protected(session.policy())?);
+            if !differences.is_empty() {
+                text.push_str(&format!(
+                    "\nThe ledger is not for the policy's private tables: {}. No query is answered until they agree.\n\
+                     If the owner of the data decides so, {} lets it protect them from now on.\n",
+                    differences.join("; "),
+                    session.command("ledger adopt")
+                ));
+            }
             output.text(&text)
         }
     }
@@ -62,15 +69,23 @@ fn untouched(session: &Session, limits: Limits, format: Format, output: &mut Out
     let budget = session.policy().budget();
     match format {
         Format::Json => output.json(&Untouched {
+            ledger: None,
             limits,
             spent: Amounts { cost: 0.0, delta: 0.0 },
             remaining: whole(&limits),
             releases: [],
         }),
         Format::Table => output.text(&format!(
-            "Nothing has been asked yet: all of epsilon {} and delta {} is left.\n",
+            "There is no ledger yet at {}, and nothing counts as spent: all of epsilon {} and delta {} is left. {}.\n\
+             If there was one, put it back: without it nobody knows what is spent.\n",
+            session.policy().ledger().display(),
             rounded_down(budget.epsilon()),
-            rounded_down(budget.delta())
+            rounded_down(budget.delta()),
+            if budget.create_ledger() {
+                "The first query makes it".to_owned()
+            } else {
+                format!("{} makes it", session.command("ledger create"))
+            }
         )),
     }
 }

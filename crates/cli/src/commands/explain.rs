@@ -36,8 +36,8 @@ struct Explanation<'a> {
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "kebab-case", tag = "state")]
 enum Ledger {
-    /// There is none yet: the first query makes it.
-    None,
+    /// There is none yet: this says how there will be one.
+    None { advice: String },
     /// The query was answered before, and is free.
     Stored,
     /// It would be paid for, and this would be left.
@@ -66,7 +66,10 @@ pub fn run(arguments: &Explain, format: Format, output: &mut Output) -> Result<(
     let ask = Ask { sql: &sql, options: arguments.asked.options(), fresh: false };
     let question = runtime()?.block_on(session.question(&ask))?;
     let ledger = match session.quote(&question) {
-        Ok(None) => Ledger::None,
+        Ok(None) if session.policy().budget().create_ledger() => {
+            Ledger::None { advice: "the first query makes it".to_owned() }
+        }
+        Ok(None) => Ledger::None { advice: format!("{} makes it", session.command("ledger create")) },
         Ok(Some(quote)) if quote.charge.is_none() => Ledger::Stored,
         Ok(Some(quote)) => Ledger::Fits { remaining: quote.remaining },
         Err(refused) => Ledger::Refused { reason: Failure::from(refused).to_string() },
@@ -118,7 +121,7 @@ fn table(explanation: &Explanation<'_>, has_unit: bool, unit: &str) -> String {
     facts.row([
         "budget",
         &match &explanation.ledger {
-            Ledger::None => "nothing is spent yet".to_owned(),
+            Ledger::None { advice } => format!("there is no ledger yet, and nothing counts as spent; {advice}"),
             Ledger::Stored => "the query was answered before: asking again costs nothing".to_owned(),
             Ledger::Fits { remaining } => {
                 format!(

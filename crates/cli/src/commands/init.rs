@@ -31,6 +31,10 @@ pub fn run(arguments: &Init, output: &mut Output) -> Result<(), Failure> {
         }
         _ => Failure::while_doing(&format!("writing {}", path.display()), &error),
     })?;
-    let _ = writeln!(io::stderr(), "{}: fill in what is marked, from public knowledge only", path.display());
+    let path = path.display();
+    let _ = writeln!(
+        io::stderr(),
+        "{path}: fill in what is marked, from public knowledge only; then make its ledger with `reticent ledger create --policy {path}`"
+    );
     Ok(())
 }

@@ -1,6 +1,7 @@
 //! `reticent query`: SQL over private tables.
 
 use crate::answer_table::{csv, parquet, people};
+use crate::commands::ledger::say_unnoted;
 use crate::failure::Failure;
 use crate::options::number;
 use crate::output::Output;
@@ -81,6 +82,15 @@ pub fn run(arguments: &Query, format: AnswerFormat, output: &mut Output) -> Resu
     let reached = progress.clone();
     let reply = runtime()?.block_on(session.ask(&ask, move |progress| match progress {
         Progress::Rows(rows) => reached.add(rows),
+        Progress::Created(ledger) => {
+            // Without standard error there is nobody to tell.
+            let _ = writeln!(
+                io::stderr(),
+                "A new ledger was created: {}; nothing counts as spent.",
+                ledger.path.display()
+            );
+            say_unnoted(&ledger);
+        }
         Progress::Waiting { entry, at_most } => {
             // Without standard error there is nobody to tell.
             let _ = writeln!(

@@ -6,6 +6,7 @@ mod calibrate;
 mod choose;
 mod denoise;
 mod help;
+mod ledgers;
 mod never_panics;
 mod noise;
 mod profile;

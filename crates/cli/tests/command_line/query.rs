@@ -24,7 +24,7 @@ fn visits(name: &str) -> Folder {
     folder.write("visits.csv", rows.as_bytes());
     folder.write(
         "policy.toml",
-        b"[budget]\nepsilon = 50\ndelta = 1e-5\nquery_epsilon = 2\nquery_delta = 1e-12\n\
+        b"[budget]\ncreate_ledger = true\nepsilon = 50\ndelta = 1e-5\nquery_epsilon = 2\nquery_delta = 1e-12\n\
           [tables.visits]\nsource = \"visits.csv\"\nunit = \"person\"\nmax_groups = 2\nmax_rows = 2\n\
           [tables.visits.columns]\nperson = { type = \"text\" }\ntown = { type = \"text\" }\n\
           age = { type = \"integer\", bounds = [0, 110] }\ncost = { type = \"real\", bounds = [0, 100] }\n",
@@ -70,7 +70,8 @@ fn json_has_the_documented_keys() {
 fn the_same_question_gets_the_same_bytes_and_is_free() {
     let folder = Folder::factory("same");
     let first = folder.run(&["query", "--format", "json", SMOKERS]);
-    assert_eq!((first.code, first.stderr.as_str()), (0, ""));
+    let made = format!("A new ledger was created: {}; nothing counts as spent.\n", folder.ledger().display());
+    assert_eq!((first.code, first.stderr.as_str()), (0, made.as_str()));
     for again in [
         SMOKERS,
         "select smokes,   COUNT(*)\nfrom workers group by smokes",
@@ -183,7 +184,7 @@ fn explaining_reads_and_spends_nothing_and_is_what_happens() {
     std::fs::remove_file(folder.file("workers.csv")).unwrap();
     let text = folder.run(&["explain", SMOKERS]).done();
     for expected in
-        ["epsilon 0.25 (pure)", "2, public", "at most 1 group", "nothing is spent yet", "count for count(*)"]
+        ["epsilon 0.25 (pure)", "2, public", "at most 1 group", "nothing counts as spent", "count for count(*)"]
     {
         assert!(text.contains(expected), "{expected}\n{text}");
     }

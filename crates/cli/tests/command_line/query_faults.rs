@@ -5,7 +5,7 @@ use crate::question::Folder;
 use datafusion::arrow::array::{ArrayRef, Int64Array, RecordBatch, StringArray};
 use datafusion::parquet::arrow::ArrowWriter;
 use reticent_ledger::{Admission, Ledger, Request};
-use reticent_session::{Ask, Session, limits};
+use reticent_session::{Ask, Session, limits, protected};
 use serde_json::Value;
 use std::io::{BufRead, BufReader};
 use std::os::unix::ffi::OsStrExt;
@@ -134,6 +134,7 @@ fn damaged_parquet_tells_nothing_and_is_not_refunded() {
         b"[budget]\nepsilon = 2\ndelta = 1e-6\nquery_epsilon = 0.25\n[tables.t]\nsource = \"t.parquet\"\nunit = \"person\"\n\
           max_groups = 1\nmax_rows = 1\n[tables.t.columns]\nperson = { type = \"integer\" }\ntown = { type = \"text\" }\n",
     );
+    folder.run(&["ledger", "create"]).done();
     let sql = "SELECT COUNT(*) FROM t WHERE town <> 'x'";
     let good = parquet_of_secrets();
     // Without its end no file is Parquet: this is found when it is opened.
@@ -180,7 +181,8 @@ fn a_ledger_that_is_not_one_is_refused() {
     assert!(failed(folder.run(&["query", "--fresh", SMOKERS]), 1).contains("may not be written"));
     std::fs::set_permissions(folder.ledger(), std::fs::Permissions::from_mode(0o600)).unwrap();
     folder.run(&["query", SMOKERS]).done();
-    // Places where no ledger can be made.
+    // Places where no ledger can be made, for data that no other ledger protects.
+    let folder = Folder::factory("places");
     let policy = folder.read("policy.toml");
     for place in ["no/such/folder/x.ledger", "/proc/x.ledger", "."] {
         folder.write("policy.toml", format!("ledger = \"{place}\"\n{policy}").as_bytes());
@@ -211,7 +213,11 @@ fn one_of_many_gets_the_last_of_the_budget() {
 fn many_who_ask_the_same_at_once_get_one_answer() {
     let folder = Folder::factory("together");
     let asking: Vec<_> = (0..4).map(|_| folder.spawn(&["query", "--format", "json", SMOKERS])).collect();
-    let answers: Vec<Vec<u8>> = asking.into_iter().map(|child| child.wait_with_output().unwrap().stdout).collect();
+    let outputs: Vec<_> = asking.into_iter().map(|child| child.wait_with_output().unwrap()).collect();
+    let made =
+        outputs.iter().filter(|output| String::from_utf8_lossy(&output.stderr).contains("A new ledger was created"));
+    assert_eq!(made.count(), 1, "{outputs:?}");
+    let answers: Vec<Vec<u8>> = outputs.into_iter().map(|output| output.stdout).collect();
     assert!(answers.iter().all(|answer| answer == &answers[0] && !answer.is_empty()));
     assert_eq!(folder.spent(), 0.25);
 }
@@ -231,7 +237,9 @@ fn who_waits_for_another_process_is_told() {
         selection_delta: 0.0,
         fresh: false,
     };
-    let mut ledger = Ledger::create(&folder.ledger(), limits(session.policy().budget()).unwrap()).unwrap();
+    session.create_ledger(false).unwrap();
+    let (limits, protects) = (limits(session.policy().budget()).unwrap(), protected(session.policy()).unwrap());
+    let mut ledger = Ledger::open(&folder.ledger(), &limits, &protects).unwrap();
     let Admission::Reserved(reservation) = ledger.reserve(&request).unwrap() else { panic!("nobody else is here") };
     let mut child = folder.spawn(&["query", SMOKERS]);
     let mut said = BufReader::new(child.stderr.take().unwrap());

@@ -34,12 +34,16 @@ impl Folder {
         folder
     }
 
-    /// Replaces the budget in the policy, as its owner would with an editor.
+    /// Replaces the budget in the policy, as its owner would with an editor. The first query may
+    /// make the ledger.
     pub fn set_budget(&self, budget: &str) {
         let policy = self.read("policy.toml");
         let (before, rest) = policy.split_once("[budget]").unwrap();
         let (_, after) = rest.split_once("[tables").unwrap();
-        self.write("policy.toml", format!("{before}[budget]\n{budget}\n[tables{after}").as_bytes());
+        self.write(
+            "policy.toml",
+            format!("{before}[budget]\ncreate_ledger = true\n{budget}\n[tables{after}").as_bytes(),
+        );
     }
 
     pub fn file(&self, name: &str) -> PathBuf {

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::io;
 use std::path::{Component, Path, PathBuf};
 
-use reticent_policy::Format;
+use reticent_policy::{Format, NOTES};
 
 use super::data_file::{DataFile, Way};
 use super::error::SourceError;
@@ -211,10 +211,13 @@ fn walk(folder: &Path, pattern: &glob::Pattern, found: &mut Vec<PathBuf>) -> Res
 }
 
 /// Names that the file libraries cannot be told: those that are not UTF-8, or have control characters. What the folder of such a name says is content, so
-/// that it cannot be an error; its rows do not count.
+/// that it cannot be an error; its rows do not count. And the notes of this program, which are no
+/// data.
 fn is_passed_over(path: &Path) -> bool {
     path.components().any(|component| match component {
-        Component::Normal(name) => name.to_str().is_none_or(|name| name.contains(|c: char| c.is_ascii_control())),
+        Component::Normal(name) => {
+            name.to_str().is_none_or(|name| name == NOTES || name.contains(|c: char| c.is_ascii_control()))
+        }
         _ => false,
     })
 }
@@ -270,6 +273,20 @@ mod tests {
         assert_eq!(once, Ok((Format::Csv, vec!["b.csv".into()])));
         assert_eq!(found("source = ['in/x.parquet', 'in']", &folder), parquet);
         assert_eq!(found("source = '.'\nformat = 'csv'", &folder).map(|found| found.1.len()), Ok(3));
+    }
+
+    #[test]
+    fn notes_of_ledgers_are_no_data() {
+        let folder = folder_with(&["in/a.csv", "in/.reticent-ledgers", ".reticent-ledgers"]);
+        for source in ["in", "in/*", "**", "i*/*", "*/.r*"] {
+            let found = found(&format!("source = '{source}'\nformat = 'csv'"), &folder);
+            if source == "*/.r*" {
+                assert!(found.is_err(), "{found:?}");
+            } else {
+                assert_eq!(found, Ok((Format::Csv, vec!["in/a.csv".into()])), "{source}");
+            }
+        }
+        assert_eq!(found("source = 'in/*'", &folder), Ok((Format::Csv, vec!["in/a.csv".into()])));
     }
 
     #[test]
