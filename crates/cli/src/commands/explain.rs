@@ -103,7 +103,7 @@ fn explain(question: &Question, ledger: Ledger) -> Explanation<'_> {
         statistics: &question.statistics,
         reason: prepared.plan.reason(),
         ledger,
-        plan: prepared.aggregation.rows.display_indent().to_string(),
+        plan: prepared.aggregation.rows_as_written(),
     }
 }
 

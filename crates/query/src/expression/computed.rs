@@ -11,9 +11,10 @@ use super::values::{Values, presented, stored};
 use datafusion::arrow::array::{Array, ArrayRef, new_null_array};
 use datafusion::arrow::compute::concat;
 use datafusion::arrow::datatypes::DataType;
-use datafusion::common::{Result, ScalarValue};
+use datafusion::common::tree_node::{Transformed, TreeNode};
+use datafusion::common::{Column, Result, ScalarValue};
 use datafusion::logical_expr::{
-    ColumnarValue, Expr, ScalarFunctionArgs, ScalarUDF, ScalarUDFImpl, Signature, Volatility,
+    ColumnarValue, Expr, LogicalPlan, ScalarFunctionArgs, ScalarUDF, ScalarUDFImpl, Signature, Volatility,
 };
 use std::cell::Cell;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -72,6 +73,24 @@ impl Computed {
         let cells: Vec<&dyn Array> = cells.iter().map(AsRef::as_ref).collect();
         Ok(concat(&cells)?)
     }
+}
+
+/// A plan as people read it: what is computed stands there as it was written.
+pub(crate) fn as_written(plan: &LogicalPlan) -> String {
+    let written = plan.clone().transform_up(|node| {
+        node.map_expressions(|expression| {
+            expression.transform_up(|part| {
+                Ok(match &part {
+                    Expr::ScalarFunction(call) => match call.func.inner().downcast_ref::<Computed>() {
+                        Some(computed) => Transformed::yes(Expr::Column(Column::from_name(&computed.shown))),
+                        None => Transformed::no(part),
+                    },
+                    _ => Transformed::no(part),
+                })
+            })
+        })
+    });
+    written.map_or_else(|_| plan.clone(), |written| written.data).display_indent().to_string()
 }
 
 thread_local! {

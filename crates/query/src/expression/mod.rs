@@ -33,3 +33,4 @@ mod text;
 mod values;
 
 pub(crate) use compile::{Total, constant};
+pub(crate) use computed::as_written;

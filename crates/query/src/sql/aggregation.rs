@@ -6,7 +6,7 @@ use super::rows::{Rows, Unit, planner, refused};
 use super::statistics::{Collector, Formula};
 use crate::engine::Measure;
 use crate::error::QueryError;
-use crate::expression::Total;
+use crate::expression::{Total, as_written};
 use datafusion::arrow::datatypes::{DataType, TimeUnit};
 use datafusion::common::{Column, ScalarValue, TableReference};
 use datafusion::execution::SessionState;
@@ -67,6 +67,11 @@ pub struct Aggregation {
 }
 
 impl Aggregation {
+    /// The plan of the rows that are counted, for people.
+    pub fn rows_as_written(&self) -> String {
+        as_written(&self.rows)
+    }
+
     /// How many groups there are if all keys are public.
     pub fn public_groups(&self) -> Option<u64> {
         self.keys.iter().try_fold(1_u64, |product, key| product.checked_mul(key.values.as_ref()?.len() as u64))
