@@ -190,8 +190,8 @@ fn nearest_quotient(chunks: &[i64; CHUNKS], divisor: NonZeroU64) -> f64 {
     let mut base = highest + 1;
     while base > 0 && quotient >> 64 == 0 {
         base -= 1;
-        let part = remainder << CHUNK_BITS | chunks[base] as u128;
-        quotient = quotient << CHUNK_BITS | part / divisor;
+        let part = (remainder << CHUNK_BITS) | chunks[base] as u128;
+        quotient = (quotient << CHUNK_BITS) | (part / divisor);
         remainder = part % divisor;
     }
     // The exact value is quotient + fraction, with 0 <= fraction < 1, in units of the chunk at base.
