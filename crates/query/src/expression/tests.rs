@@ -23,6 +23,10 @@ enum Cell {
 }
 
 type Maybe = Option<Cell>;
+
+/// An argument of a call, from the columns of a row.
+type Argument = Box<dyn Fn(&[Maybe]) -> Maybe>;
+
 use Cell::{Boolean, Date, Integer, Moment, Real, Text};
 
 const KINDS: [Kind; 6] = [Kind::Boolean, Kind::Integer, Kind::Real, Kind::Text, Kind::Date, Kind::Moment];
@@ -90,7 +94,7 @@ fn extremes(kind: Kind) -> Vec<Maybe> {
 }
 
 fn finite(number: f64) -> Maybe {
-    number.is_finite().then(|| Real(if number == 0.0 { 0.0 } else { number }))
+    number.is_finite().then_some(Real(if number == 0.0 { 0.0 } else { number }))
 }
 
 fn real(cell: &Cell) -> f64 {
@@ -485,7 +489,7 @@ fn check(function: &'static Function, takes: &[Takes]) -> usize {
             }
             let (mut column, mut written) = (0, literals.iter());
             let mut inputs = Vec::new();
-            let mut arguments: Vec<Box<dyn Fn(&[Maybe]) -> Maybe>> = Vec::new();
+            let mut arguments: Vec<Argument> = Vec::new();
             for takes in takes {
                 if literal(*takes) {
                     let value = written.next().expect("a literal").clone();

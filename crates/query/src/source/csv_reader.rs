@@ -313,7 +313,7 @@ mod tests {
         assert_eq!(both[0], [b"a,b".to_vec(), b"1".to_vec()]);
         assert_eq!(both[1], ["c\u{feff}".as_bytes().to_vec(), "\u{feff}2".as_bytes().to_vec()]);
         for (text, row) in [(one, &both[0]), (two, &both[1])] {
-            assert_eq!(rows(".csv", text.as_bytes()), [row.clone()]);
+            assert_eq!(rows(".csv", text.as_bytes()), std::slice::from_ref(row));
         }
         assert_eq!(rows(".csv", b"\xef\xbb"), [[b"\xef\xbb".to_vec()]], "no mark");
     }

@@ -261,7 +261,7 @@ fn value_of(part: &Expr, values: &[(Subquery, RecordBatch)]) -> Option<Result<Ex
             match list.len() {
                 // Nothing is in an empty list, not even what is not known.
                 0 => Ok(lit(within.negated)),
-                ..=LONGEST_LIST => {
+                1..=LONGEST_LIST => {
                     let list = list.into_iter().map(lit).collect();
                     Ok(Expr::InList(InList { expr: within.expr.clone(), list, negated: within.negated }))
                 }
