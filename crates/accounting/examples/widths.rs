@@ -5,6 +5,7 @@
 //! Every number of a point is drawn log-uniformly: `epsilon` from 1e-3 to 500 (aimed at; other points are left out), `delta` from 1e-30 to 0.1, the number of releases from 1 to a
 //! million, the rate of a sample from 1e-6 to 1. Prints a line a point: the relative width of `epsilon` over the precision, milliseconds of processor time, the point. A width
 //! above 1 misses what was asked for.
+#![allow(clippy::disallowed_methods, reason = "draws random points; proves nothing")]
 
 use reticent_accounting::{Accountant, Charges, LossDistribution};
 use reticent_events::Event;

@@ -1,4 +1,5 @@
 //! The inverse question: the least noise with which several releases keep a budget together.
+#![allow(clippy::disallowed_methods, reason = "estimates that steer a search; its result is proved anew")]
 
 use crate::conversion::{delta_of_zero_concentrated, loss_of_zero_concentrated};
 use crate::{Accountant, AccountingError, Charges, GaussianDp, LossDistribution, zero_concentration};

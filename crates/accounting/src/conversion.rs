@@ -17,7 +17,7 @@
 //! least of those is taken.
 
 use reticent_numerics::rounding::mul_up;
-use reticent_numerics::{Bounds, Enclosure};
+use reticent_numerics::{Bounds, Enclosure, nearest};
 
 /// How a moment runs between orders.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -39,7 +39,7 @@ const SECTIONS: u32 = 24;
 fn least_over_orders(shape: Shape, mut figure: impl FnMut(f64) -> f64) -> f64 {
     let places = FIRST_DECADE * PLACES_A_DECADE..=LAST_DECADE * PLACES_A_DECADE;
     let mut excesses: Vec<f64> =
-        places.map(|place| 10f64.powf(f64::from(place) / f64::from(PLACES_A_DECADE))).collect();
+        places.map(|place| nearest::pow(10.0, f64::from(place) / f64::from(PLACES_A_DECADE))).collect();
     if let Shape::KinksUpTo(last) = shape {
         let mut order = 2;
         while order <= last {

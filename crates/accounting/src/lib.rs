@@ -3,6 +3,8 @@
 //! What it is: accountants, each of which reads the same plain-data events and bounds the privacy that they use up. What it never does: draw noise, see
 //! data, or give a figure that is not a bound.
 
+#![cfg_attr(test, allow(clippy::disallowed_methods, reason = "tests compare with plain formulas"))]
+
 mod accountant;
 mod advanced;
 mod basic;

@@ -24,7 +24,7 @@ use reticent_mechanisms::{Delta, Epsilon};
 use reticent_numerics::gamma::ln_gamma;
 use reticent_numerics::root::{Range, least_at_most};
 use reticent_numerics::rounding::add_up;
-use reticent_numerics::{Bounds, Enclosure, Wide};
+use reticent_numerics::{Bounds, Enclosure, Wide, nearest};
 
 /// The optimal composition of pure and approximate promises.
 ///
@@ -201,9 +201,9 @@ impl Binomial {
         let even = (-wide).exp();
         let inverse = |j: u64| count(j + 1) / count(times - j) * even;
         // The mode, or a neighbour of it: where it is does not matter for the proof.
-        let mode = (((times as f64) + 1.0) / (1.0 + (-loss).exp())).min(times as f64) as u64;
+        let mode = (((times as f64) + 1.0) / (1.0 + nearest::exp(-loss))).min(times as f64) as u64;
         let at_mode = at(wide, times, mode);
-        let least = at_mode.bounds().upper() * cut.exp();
+        let least = at_mode.bounds().upper() * nearest::exp(cut);
         let (mut up, mut omitted) = (vec![at_mode], 0.0);
         for j in mode..times {
             let next = up[up.len() - 1] * ratio(j);

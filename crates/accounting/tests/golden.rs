@@ -1,6 +1,6 @@
 //! The accountants against exact compositions, computed with mpmath at 50 digits or more (`reference/composition.json`).
 
-#![allow(clippy::unwrap_used, clippy::panic)]
+#![allow(clippy::unwrap_used, clippy::panic, clippy::disallowed_methods)]
 
 use reticent_accounting::{
     Accountant, AdvancedComposition, BasicComposition, Charges, GaussianDp, OptimalComposition, RenyiDp,

@@ -16,6 +16,7 @@ pub mod incomplete_gamma_inverse;
 mod incomplete_gamma_sums;
 mod jet;
 pub mod log_sum;
+pub mod nearest;
 pub mod normal;
 pub mod normal_quantile;
 pub mod quadrature;

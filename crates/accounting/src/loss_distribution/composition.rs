@@ -1,4 +1,5 @@
 //! Releases in one direction, composed as finely as the precision asks for.
+#![allow(clippy::disallowed_methods, reason = "estimates that steer; what is returned is proved elsewhere")]
 
 use super::Question;
 use super::contraction::contracted;

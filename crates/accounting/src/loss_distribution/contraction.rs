@@ -2,6 +2,7 @@
 
 use super::grid::{Masses, Sampled};
 use super::pair::Test;
+use reticent_numerics::nearest;
 use reticent_numerics::rounding::{exp_down, exp_up, mul_down, mul_up, sub_down, sub_up};
 
 /// A distribution on a grid whose `delta` is nowhere above that of the pair, with an error of the square of the step.
@@ -36,7 +37,7 @@ pub(super) fn contracted(sampled: &Sampled) -> Masses {
         found.extend(highest_cell(&tests, step).map(|top| on(top - (top / step).floor() * step).0));
         found.extend(on_lowest_cell(&tests, sampled));
     }
-    let moment = |masses: &Masses| masses.log_moment(step, sampled.tilt());
+    let moment = |masses: &Masses| masses.log_moment(step, sampled.tilt()).estimate();
     found.into_iter().max_by(|a, b| moment(a).total_cmp(&moment(b))).unwrap_or_else(nothing)
 }
 
@@ -52,10 +53,10 @@ const NEGLIGIBLE: f64 = 1e-13;
 /// The loss that the outcomes within a step of the greatest loss have together.
 fn highest_cell(tests: &[Test], step: f64) -> Option<f64> {
     let start = tests[0];
-    let slope = |test: &Test| ((test.p - start.p) / (test.q - start.q)).ln();
+    let slope = |test: &Test| nearest::ln((test.p - start.p) / (test.q - start.q));
     let greatest = tests.iter().map(slope).find(|slope| slope.is_finite())?;
     let inside = tests.windows(2).skip(1).take_while(|pair| {
-        let local = ((pair[1].p - pair[0].p) / (pair[1].q - pair[0].q)).ln();
+        let local = nearest::ln((pair[1].p - pair[0].p) / (pair[1].q - pair[0].q));
         local.is_nan() || local > greatest - step
     });
     inside.map(|pair| slope(&pair[1])).last().filter(|slope| slope.is_finite())
@@ -69,7 +70,7 @@ fn on_lowest_cell(tests: &[Test], sampled: &Sampled) -> Option<Masses> {
     const PASSES: usize = 5;
     let step = sampled.step();
     let end = tests[tests.len() - 1];
-    let local = |pair: &[Test]| ((pair[1].p - pair[0].p) / (pair[1].q - pair[0].q)).ln();
+    let local = |pair: &[Test]| nearest::ln((pair[1].p - pair[0].p) / (pair[1].q - pair[0].q));
     // The last chord before which something is left.
     let chord = tests.windows(2).rev().find(|pair| end.p - pair[0].p > NEGLIGIBLE)?;
     let least = local(chord);
@@ -164,7 +165,7 @@ impl Walk {
         };
         let mut ahead = walk.anchor.max(1);
         for index in (lowest.max(sampled.first() - 1)..=highest).rev() {
-            let slope = (offset + index as f64 * step).exp();
+            let slope = nearest::exp(offset + index as f64 * step);
             let Some((reached, height)) = walk.side(tests, ahead, slope) else { continue };
             if let Some(reached) = walk.append(index, height, walk.width_of(index, step), &tests[..=reached]) {
                 ahead = reached;
@@ -176,7 +177,7 @@ impl Walk {
     /// The logarithm of the slope under which a test is seen from the last corner.
     fn slope_to(&self, test: Test) -> f64 {
         let corner = self.corner();
-        (difference(test.p, corner.p) / difference(test.q, corner.q)).ln()
+        nearest::ln(difference(test.p, corner.p) / difference(test.q, corner.q))
     }
 
     /// `e^-(c + j h)`, rounded down: how far a side runs for its height.
@@ -245,7 +246,7 @@ impl Walk {
     /// curve through that test.
     fn finish(mut self, tests: &[Test], step: f64) -> (Masses, usize) {
         let end = tests[tests.len() - 1];
-        let slope = |index: i64, offset: f64| (offset + index as f64 * step).exp();
+        let slope = |index: i64, offset: f64| nearest::exp(offset + index as f64 * step);
         let mut given_up = 0;
         if difference(end.p, self.corner().p) <= NEGLIGIBLE {
             return (self.into_masses(), given_up);
@@ -258,7 +259,7 @@ impl Walk {
             }
             let corner = self.corner();
             let (q_left, p_left) = (difference(end.q, corner.q), difference(end.p, corner.p));
-            let of_slope = |slope: f64| (slope.ln() - self.offset) / step;
+            let of_slope = |slope: f64| (nearest::ln(slope) - self.offset) / step;
             let steep = slope(index, self.offset);
             let lowest = of_slope((p_left - height) / (q_left - height / steep));
             let highest = of_slope(p_left / q_left);

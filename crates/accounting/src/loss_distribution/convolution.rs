@@ -3,6 +3,7 @@
 use super::grid::Masses;
 use realfft::num_complex::Complex;
 use realfft::{ComplexToReal, RealFftPlanner, RealToComplex};
+use reticent_numerics::nearest;
 use std::sync::Arc;
 
 /// Half an ulp of 1.
@@ -19,7 +20,9 @@ const PER_LEVEL: f64 = 32.0;
 
 /// The error of a sum `sum m_j w^j` by Horner's rule over `n` terms, over the sum of the absolute `m_j`, is at most `PER_TERM * (n + 2)` times `U`.
 ///
-/// A computed root `w` is off by at most `22 U`, as above, which `j` factors multiply by `j`; a step rounds one complex product and one sum, `4 U` together. So does the product with the power of `w` at
+/// A computed root `w` is correctly rounded and off by at most `2 U`, which `j` factors multiply by
+/// `j`; a step rounds one complex product and one sum, `4 U` together. So does the product with the
+/// power of `w` at
 /// which the masses begin.
 ///
 /// In blocks of `b` terms, whose sums are added up by Horner's rule for `w^b`, a root of its own, a path goes through `b` steps and `n/b` more: the error is at most `PER_TERM * (b + n/b + 4)` times `U`.
@@ -114,9 +117,9 @@ impl Spectrum {
     fn transform_where_followed(&mut self, masses: &Masses, block: usize) {
         let first = masses.first.rem_euclid(self.size as i64) as u64;
         let root = |turns: u64| {
-            let angle = -2.0 * std::f64::consts::PI * ((turns % self.size as u64) as f64 / self.size as f64);
-            let (sine, cosine) = angle.sin_cos();
-            Complex::new(cosine, sine)
+            // The size is a power of two, so that the quotient is exact.
+            let (re, im) = nearest::unit_root(-2.0 * ((turns % self.size as u64) as f64 / self.size as f64));
+            Complex::new(re, im)
         };
         for (frequencies, found) in self.frequencies.chunks(LANES).zip(self.transformed.chunks_mut(LANES)) {
             let roots = |turns: u64| {

@@ -6,8 +6,10 @@ use super::grid::Masses;
 use super::saturation::Excess;
 use crate::AccountingError;
 use realfft::RealFftPlanner;
-use reticent_numerics::rounding::sub_down;
-use reticent_numerics::{Bounds, Enclosure, sum_bounds};
+use reticent_numerics::rounding::{
+    add_down, add_up, div_up, exp_down, exp_m1_down, exp_m1_up, exp_up, mul_down, mul_up, sub_down, sub_up,
+};
+use reticent_numerics::{Bounds, Enclosure, nearest, sum_bounds};
 
 /// Which side a bound is on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -45,8 +47,14 @@ pub(super) enum Crossing {
 /// # Direction of error
 /// For an upper bound every `y` is raised by the transform's error; mass of the sum beyond the frame counts as if it was at its end, where `e^(-lambda x)` is larger, and
 /// mass that comes around the circle only adds. For a lower bound every `y` is lowered, and all mass outside the frame, bounded by Chernoff's inequality, may
-/// have come around to where it counts most, `max_d e^(-lambda d) (1 - e^-d) <= 1/(lambda + 1)`. Rounding in the recursion is relative: at most eight roundings
-/// a step, and `lambda h` ulps in `e^(-lambda h)`.
+/// have come around to where it counts most, `max_d e^(-lambda d) (1 - e^-d) <= 1/(lambda + 1)`.
+///
+/// The three factors of the recursion, `e^(-lambda h)`, `e^-h` and `1 - e^-h`, are rounded to the
+/// side of the bound, which every one of them only moves further there, as all terms are positive:
+/// however large `lambda h` is, no error is left in their powers. What is left is the rounding of
+/// sums and products: from a mass to a value it goes through at most three a grid point and eight
+/// more, each by a relative half ulp, unless below the normal range, where all together are far
+/// less than `TINY`.
 #[derive(Debug)]
 pub(super) struct Curve {
     frame: Frame,
@@ -87,13 +95,15 @@ impl Curve {
         let offset = offset(terms);
         let frame = Frame { first: frame.first - moved(terms, frame.step), ..frame };
         let mut log_scale = Bounds::ZERO;
-        let mut tails = LogTails::default();
+        let mut tails = LogTails::NONE;
         let mut all = Vec::with_capacity(terms.len());
         for (masses, times) in terms {
-            let log_mass = masses.log_moment_by_index(frame.step, frame.tilt);
+            // Any number would do; this one makes the total about 1.
+            let log_mass = masses.log_moment_by_index(frame.step, frame.tilt).estimate();
+            let log_mass = if log_mass.is_finite() { log_mass } else { 0.0 };
             let tilted = tilted(masses, frame, log_mass, side);
             log_scale = log_scale + Bounds::exact(log_mass) * Bounds::exact(*times as f64);
-            tails.add(masses, log_mass, *times as f64, frame);
+            tails.add(masses, log_mass, *times, frame);
             all.push((tilted, *times));
         }
         // The longest first: by the time short ones are added, few frequencies are left.
@@ -114,19 +124,32 @@ impl Curve {
         let excess = Excess::of(terms, frame.step, frame.falling);
         let mut curve =
             Curve { frame, side, values: Vec::new(), log_scale, offset, infinite: infinite(terms, side), excess, sum };
-        let rounding = (8.0 + frame.tilt * frame.step) * f64::EPSILON * (frame.size as f64 + 16.0);
-        let (shift, factor, extra) = match side {
-            Side::Upper => (error, 1.0 + rounding, outside_right),
-            Side::Lower => (-error, 1.0 - rounding, -(outside_left + outside_right) / (frame.tilt + 1.0)),
+        curve.values = match side {
+            Side::Upper => curve.recursion(error, outside_right),
+            Side::Lower => {
+                let outside = div_up(add_up(outside_left, outside_right), add_down(frame.tilt, 1.0));
+                curve.recursion(-error, -outside)
+            }
         };
-        curve.values = curve.recursion(shift, factor, extra);
         Ok(curve)
     }
 
-    fn recursion(&self, shift: f64, factor: f64, extra: f64) -> Vec<f64> {
+    /// `G`, with `shift` added to every mass and `extra` to every value.
+    fn recursion(&self, shift: f64, extra: f64) -> Vec<f64> {
+        /// More than what is below the normal range adds up to.
+        const TINY: f64 = 1e-300;
         let Frame { step, first, size, tilt, .. } = self.frame;
         let masses = &self.sum.masses;
-        let (decay, shrink, rise) = ((-tilt * step).exp(), (-step).exp(), -(-step).exp_m1());
+        // e^(-lambda h), e^-h and 1 - e^-h.
+        let (decay, shrink, rise) = match self.side {
+            Side::Upper => (exp_up(-mul_down(tilt, step)), exp_up(-step), -exp_m1_down(-step)),
+            Side::Lower => (exp_down(-mul_up(tilt, step)), exp_down(-step), -exp_m1_up(-step)),
+        };
+        let rounding = 4.0 * f64::EPSILON * (size as f64 + 16.0);
+        let (factor, tiny) = match self.side {
+            Side::Upper => (1.0 + rounding, TINY),
+            Side::Lower => (1.0 - rounding, -TINY),
+        };
         let mut values = vec![0.0; size];
         let (mut total, mut gain) = (0.0, 0.0);
         let mut place = (first + size as i64).rem_euclid(size as i64) as usize;
@@ -138,12 +161,11 @@ impl Curve {
             total = (masses[place] + shift).max(0.0) + decay * total;
             // Mass beyond the frame counts for e^(-lambda d) at the distance d of its end, or, from below, for the most at any distance.
             let beyond = if self.side == Side::Upper { extra * distance_factor } else { extra };
-            let here = (gain * factor + beyond * (1.0 + 1e-8)).max(0.0);
+            let here = (gain * factor + beyond * (1.0 + 1e-8) + tiny).max(0.0);
             // As delta falls, a lower bound further right is one here too.
-            further =
-                if self.side == Side::Lower { here.max(further * decay * (1.0 - 4.0 * f64::EPSILON)) } else { here };
+            further = if self.side == Side::Lower { here.max(mul_down(further, decay)) } else { here };
             *value = further;
-            distance_factor *= decay;
+            distance_factor = mul_up(distance_factor, decay);
         }
         values
     }
@@ -175,8 +197,10 @@ impl Curve {
             }
             sum + weight * outside
         };
-        let left = one_side(&mut (0..place).rev(), ((tilt - rate) * step).exp(), self.sum.outside.0);
-        let right = one_side(&mut (place + 1..size), (-(tilt + rate) * step).exp(), self.sum.outside.1);
+        let falling = exp_up(mul_up(sub_up(tilt, rate), step));
+        let left = one_side(&mut (0..place).rev(), falling, self.sum.outside.0);
+        let falling = exp_up(-mul_down(add_down(tilt, rate), step));
+        let right = one_side(&mut (place + 1..size), falling, self.sum.outside.1);
         let exponent = self.log_scale - Bounds::exact(tilt) * self.by_index(place);
         exponent.exp().upper() * (left + at(place) + right)
     }
@@ -268,14 +292,20 @@ impl Curve {
 
 /// `w e^(lambda x - kappa)`, rounded to the side of the bound.
 ///
-/// The exponent is a product and a difference of rounded numbers, off by at most `2^-52 (|lambda x| + |kappa|)`; the exponential and the product add an
-/// ulp each.
+/// With `u` half an ulp of 1: the exponent `lambda x` is a product of three numbers, off by
+/// `2 u |lambda x|`, and its difference from `kappa` is rounded by `u (|lambda x| + |kappa|)`; the
+/// exponential and two products add `u` each, relative. In all that is a relative
+/// `u (3 |lambda x| + |kappa| + 3)`, and `4 u (|lambda x| + |kappa| + 4)` is allowed for. Where
+/// that is no longer small nothing is claimed.
 fn tilted(masses: &Masses, frame: Frame, log_mass: f64, side: Side) -> Masses {
     let sign = if side == Side::Upper { 1.0 } else { -1.0 };
     let tilt = |(i, &mass): (usize, &f64)| {
         let exponent = frame.tilt * ((masses.first + i as i64) as f64 * frame.step);
         let slack = 2.0 * f64::EPSILON * (exponent.abs() + log_mass.abs() + 4.0);
-        let value = (exponent - log_mass).exp() * mass * (1.0 + sign * slack);
+        if slack > 1e-3 {
+            return if side == Side::Upper { f64::INFINITY } else { 0.0 };
+        }
+        let value = nearest::exp(exponent - log_mass) * mass * (1.0 + sign * slack);
         // Below the normal range rounding is no longer relative.
         if value > 1e-300 || mass == 0.0 {
             value
@@ -295,35 +325,37 @@ fn tilted(masses: &Masses, frame: Frame, log_mass: f64, side: Side) -> Masses {
 }
 
 /// Chernoff's bounds on the tilted mass of the sum outside a frame, as logarithms.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 struct LogTails {
-    left: f64,
-    right: f64,
+    left: Bounds,
+    right: Bounds,
 }
 
 impl LogTails {
-    /// Adds `times ln sum w e^(s x - kappa)` for both tilts `s`, rounded up: a sum of `n` positive terms, each with an exponent of relative error `2^-52`. Of the exact masses, because those
+    /// Of the sum of nothing.
+    const NONE: LogTails = LogTails { left: Bounds::ZERO, right: Bounds::ZERO };
+
+    /// Adds `times ln sum w e^(s x - kappa)` for both tilts `s`. Of the exact masses, because those
     /// which were raised to the normal range weigh too much far from the tilt.
-    fn add(&mut self, masses: &Masses, log_mass: f64, times: f64, frame: Frame) {
+    fn add(&mut self, masses: &Masses, log_mass: f64, times: u64, frame: Frame) {
         let log = |s: f64| {
-            let ends =
-                [masses.first, masses.first + masses.masses.len() as i64].map(|i| (s * i as f64 * frame.step).abs());
-            let margin = 4.0 * f64::EPSILON * (masses.masses.len() as f64 + ends[0] + ends[1] + log_mass.abs() + 16.0);
-            let log = masses.log_moment_by_index(frame.step, s) - log_mass;
-            times * (log + margin) * (1.0 + f64::EPSILON) + times * f64::EPSILON
+            (masses.log_moment_by_index(frame.step, s) - Bounds::exact(log_mass)) * Bounds::exact(times as f64)
         };
-        self.left += log(frame.below);
-        self.right += log(frame.above);
+        self.left = self.left + log(frame.below);
+        self.right = self.right + log(frame.above);
     }
 
     /// `P[S < x_first]` and `P[S > x_last]`, where sums lie between two indices; none is outside of a frame that holds them all.
     fn outside(&self, frame: Frame, (least, greatest): (i128, i128)) -> (f64, f64) {
         let Frame { step, first, tilt, below, above, .. } = frame;
         let last = frame.last();
-        let bound = |log: f64, s: f64, x: f64| ((log - s * x) + 1e-9 * (log.abs() + (s * x).abs()) + 1e-9).exp();
-        let left = if least >= i128::from(first) { 0.0 } else { bound(self.left, below - tilt, first as f64 * step) };
-        let right =
-            if greatest <= i128::from(last) { 0.0 } else { bound(self.right, above - tilt, last as f64 * step) };
+        // e^(log - (s - lambda) x)
+        let bound = |log: Bounds, s: f64, index: i64| {
+            let x = Bounds::exact(index as f64) * Bounds::exact(step);
+            (log - (Bounds::exact(s) - Bounds::exact(tilt)) * x).exp().upper()
+        };
+        let left = if least >= i128::from(first) { 0.0 } else { bound(self.left, below, first) };
+        let right = if greatest <= i128::from(last) { 0.0 } else { bound(self.right, above, last) };
         (left, right)
     }
 }

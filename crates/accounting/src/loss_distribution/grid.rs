@@ -3,7 +3,7 @@
 use super::effort::Effort;
 use super::pair::{Pair, Point, Test, at_most_one};
 use reticent_numerics::rounding::{add_up, div_up, mul_down, sub_up};
-use reticent_numerics::{Bounds, Enclosure};
+use reticent_numerics::{Bounds, Enclosure, nearest};
 
 /// Masses at the losses `offset + index * step`, and at infinity.
 #[derive(Clone, Debug, PartialEq)]
@@ -21,20 +21,34 @@ pub(super) struct Masses {
 }
 
 impl Masses {
-    /// An estimate of `ln sum w e^(s x)`.
-    pub(super) fn log_moment(&self, step: f64, s: f64) -> f64 {
-        s * self.offset + self.log_moment_by_index(step, s)
+    /// Bounds on `ln sum w e^(s x)`.
+    pub(super) fn log_moment(&self, step: f64, s: f64) -> Bounds {
+        Bounds::exact(s) * Bounds::exact(self.offset) + self.log_moment_by_index(step, s)
     }
 
     /// The same as if the offset was zero.
-    pub(super) fn log_moment_by_index(&self, step: f64, s: f64) -> f64 {
+    ///
+    /// # Error
+    /// With `u` half an ulp of 1, `E` the largest `|s x|` and `g` any number, here about the
+    /// logarithm of the largest term, it is `g + ln S`, `S = sum w e^(s x - g)`. An exponent `s x`,
+    /// of two products, is off by `2 u E`; its difference from `g` is rounded by `u (E + |g|)`; the
+    /// exponential and the product with `w` by a relative `u` each; the sum of `n` positive terms
+    /// by a relative `n u`. So `ln S` is off by at most `u (3 E + |g| + n + 2)` and a little more,
+    /// plus `u |ln S|` for the logarithm, plus `u (|g| + |ln S|)` for the last sum. Terms below the
+    /// normal range are off by `n` times the least `f64`, while `S` is about 1 or more. Twice all
+    /// of that is allowed for.
+    pub(super) fn log_moment_by_index(&self, step: f64, s: f64) -> Bounds {
         let exponent = |i: usize| s * ((self.first + i as i64) as f64 * step);
         let terms = || self.masses.iter().enumerate().filter(|(_, mass)| **mass > 0.0);
-        let greatest = terms().map(|(i, mass)| exponent(i) + mass.ln()).fold(f64::NEG_INFINITY, f64::max);
-        if !greatest.is_finite() {
-            return 0.0;
+        let greatest = terms().map(|(i, mass)| exponent(i) + nearest::ln(*mass)).fold(f64::NEG_INFINITY, f64::max);
+        if greatest == f64::NEG_INFINITY {
+            return Bounds::new(f64::NEG_INFINITY, 0.0);
         }
-        greatest + terms().map(|(i, mass)| (exponent(i) - greatest).exp() * mass).sum::<f64>().ln()
+        let sum = nearest::ln(terms().map(|(i, mass)| nearest::exp(exponent(i) - greatest) * mass).sum::<f64>());
+        let ends = exponent(0).abs().max(exponent(self.masses.len()).abs());
+        let size = 3.0 * ends + 2.0 * greatest.abs() + 2.0 * sum.abs() + self.masses.len() as f64 + 16.0;
+        let (estimate, margin) = (greatest + sum, f64::EPSILON * size);
+        Bounds::new(estimate - margin, estimate + margin)
     }
 }
 
@@ -119,7 +133,7 @@ impl Sampled {
             let left = point.test.map_or(point.delta.upper(), |test| test.p);
             let is_negligible = |stride: i64| {
                 let end = x + stride as f64 * step;
-                (stride * stride) as f64 * left * (cuts.tilt * end).exp() <= 0.01 * cuts.share
+                (stride * stride) as f64 * left * nearest::exp(cuts.tilt * end) <= 0.01 * cuts.share
             };
             let stride = (1..=12).rev().map(|power| 1 << power).find(|&stride| is_negligible(stride)).unwrap_or(1);
             if stride == 1 {

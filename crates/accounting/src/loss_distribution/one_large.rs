@@ -7,7 +7,7 @@ use super::frame::{Frame, offset};
 use super::grid::Masses;
 use super::sketch::Sketches;
 use realfft::RealFftPlanner;
-use reticent_numerics::{Bounds, Enclosure, sum_bounds};
+use reticent_numerics::{Bounds, Enclosure, nearest, sum_bounds};
 
 /// A composition, split at a loss: with bodies `B_i` up to it and tails `T_i` beyond,
 ///
@@ -224,9 +224,9 @@ impl<'a> OneLarge<'a> {
     fn total(&self) -> f64 {
         let log = |(masses, times): &(Masses, u64)| {
             let total = sum_bounds(masses.masses.iter().map(|&mass| Bounds::exact(mass)));
-            *times as f64 * total.ln().upper().max(0.0)
+            Bounds::exact(*times as f64) * Bounds::exact(total.ln().upper().max(0.0))
         };
-        (self.terms.iter().map(log).sum::<f64>() * (1.0 + 1e-8)).exp() * (1.0 + 1e-15)
+        self.terms.iter().map(log).fold(Bounds::ZERO, |sum, one| sum + one).exp().upper()
     }
 
     /// The best of several curves of a sum of bodies, at the indices of a range.
@@ -245,7 +245,9 @@ impl<'a> OneLarge<'a> {
         let sketches = Sketches::of_masses(bodies, self.step);
         let deviation = sketches.cumulants(0.0).variance.sqrt();
         let furthest = sketches.tilt_for_loss(high as f64 * self.step);
-        let rising = (0..MOST_TILTS as i32 - 2).map(|n| 2.5f64.powi(n) / deviation).take_while(|tilt| *tilt < furthest);
+        let rising = (0..MOST_TILTS as i32 - 2)
+            .map(|n| nearest::pow(2.5, f64::from(n)) / deviation)
+            .take_while(|tilt| *tilt < furthest);
         let tilts: Vec<f64> = std::iter::once(0.0).chain(rising).chain(std::iter::once(furthest)).collect();
         let empty = if self.side == Side::Upper { 1.0 } else { 0.0 };
         let mut profile = Profile { first: low, values: vec![empty; (high - low + 1) as usize] };

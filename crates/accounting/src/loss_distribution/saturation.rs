@@ -23,6 +23,8 @@
 //! the split losses, whose logarithm is less by at most `s (1 - s) h^2 / 8` a release, as follows from `K(0) = K(-1) = 0` and `K'' <= h^2/4` there.
 
 use super::grid::Masses;
+use reticent_numerics::rounding::{add_up, sub_up};
+use reticent_numerics::{Bounds, Enclosure};
 
 /// Bounds `delta_B - delta_A` from above.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -38,23 +40,26 @@ pub(super) struct Excess {
 impl Excess {
     /// Of these releases on a grid, with the rate `s`.
     pub(super) fn of(terms: &[(Masses, u64)], step: f64, rate: f64) -> Self {
-        let most = terms.iter().map(|(masses, times)| *times as f64 * masses.saturated).sum::<f64>() * (1.0 + 1e-9);
+        let weighed = |(masses, times): &(Masses, u64)| Bounds::exact(*times as f64) * Bounds::exact(masses.saturated);
+        let most = terms.iter().map(weighed).fold(Bounds::ZERO, |sum, one| sum + one).upper();
         if most == 0.0 {
             return Excess { rate, log_factor: f64::NEG_INFINITY, most };
         }
-        let mut all = 0.0;
+        // s (1 - s) h^2 / 8, where s is below 1.
+        let split = Bounds::exact(rate) * Bounds::exact(sub_up(1.0, rate).max(0.0)) * Bounds::exact(step).square();
+        let mut all = Bounds::ZERO;
         let mut each = Vec::new();
-        for (masses, times) in terms {
-            let (log_moment, margin) = log_moment(masses, step, rate);
-            let spread = rate * (1.0 - rate).max(0.0) * step * step / 8.0;
-            all += *times as f64 * (log_moment + margin + spread);
+        for term in terms {
+            let (masses, times) = term;
+            let log_moment = log_moment(masses, step, rate);
+            all = all + Bounds::exact(*times as f64) * (log_moment + split.times_power_of_two(-3));
             if masses.saturated > 0.0 {
-                each.push((*times as f64 * masses.saturated).ln() - rate * end(masses, step) - log_moment + margin);
+                each.push((weighed(term).ln() - Bounds::exact(rate) * end(masses, step) - log_moment).upper());
             }
         }
-        let greatest = each.iter().fold(f64::NEG_INFINITY, |a, &b| a.max(b));
-        let sum: f64 = each.iter().map(|log| (log - greatest).exp()).sum();
-        Excess { rate, log_factor: all + greatest + sum.ln(), most }
+        let greatest = Bounds::exact(each.iter().fold(f64::NEG_INFINITY, |a, &b| a.max(b)));
+        let sum = each.iter().fold(Bounds::ZERO, |sum, &log| sum + (Bounds::exact(log) - greatest).exp());
+        Excess { rate, log_factor: (all + greatest + sum.ln()).upper(), most }
     }
 
     /// At an `epsilon`, with which it rises.
@@ -62,27 +67,26 @@ impl Excess {
         if self.most == 0.0 {
             return 0.0;
         }
-        let exponent = self.rate * epsilon;
-        // Logarithms and sums of as many of them as there are kinds, up to a relative 1e-9.
-        let bound = (self.log_factor + exponent + 1e-9 * (self.log_factor.abs() + exponent.abs() + 1.0)).exp();
+        let exponent = Bounds::exact(self.log_factor) + Bounds::exact(self.rate) * Bounds::exact(epsilon);
+        let bound = exponent.exp().upper();
         if self.rate > 0.0 && bound < self.most { bound } else { self.most }
     }
 }
 
-/// `c`, the loss of the last grid point, up to rounding.
-fn end(masses: &Masses, step: f64) -> f64 {
-    masses.offset + (masses.first + masses.masses.len() as i64 - 1) as f64 * step
+/// `c`, the loss of the last grid point.
+fn end(masses: &Masses, step: f64) -> Bounds {
+    let index = masses.first + masses.masses.len() as i64 - 1;
+    Bounds::exact(masses.offset) + Bounds::exact(index as f64) * Bounds::exact(step)
 }
 
-/// `ln E e^(-s L)` with the infinite losses moved to the end of the grid, and at least its error: that of a sum of `n` positive terms, each with an exponent of relative error `2^-52`.
-fn log_moment(masses: &Masses, step: f64, rate: f64) -> (f64, f64) {
+/// `ln E e^(-s L)` with the infinite losses moved to the end of the grid. Their sum with what is
+/// there is off by an ulp, of which the margin of the moment leaves several.
+fn log_moment(masses: &Masses, step: f64, rate: f64) -> Bounds {
     let mut moved = masses.clone();
     if let Some(last) = moved.masses.last_mut() {
-        *last += masses.infinite;
+        *last = add_up(*last, masses.infinite);
     }
-    let reach = rate * (end(masses, step).abs() + (masses.first as f64 * step).abs() + masses.offset.abs());
-    let margin = 4.0 * f64::EPSILON * (masses.masses.len() as f64 + reach + 16.0);
-    (moved.log_moment(step, -rate), margin)
+    moved.log_moment(step, -rate)
 }
 
 #[cfg(test)]

@@ -1,4 +1,5 @@
 //! A rough picture of the losses, from which tilt, step and window are chosen. Nothing is proved here and nothing needs to be: bad choices make brackets wide.
+#![allow(clippy::disallowed_methods, reason = "estimates that steer; what is returned is proved elsewhere")]
 
 use super::grid::Masses;
 use super::pair::Pair;

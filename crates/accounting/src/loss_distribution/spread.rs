@@ -37,8 +37,8 @@ use super::frame::Frame;
 use super::grid::{Masses, Sampled};
 use super::pair::Test;
 use realfft::RealFftPlanner;
-use reticent_numerics::rounding::{add_up, mul_down, sub_down, sub_up};
-use reticent_numerics::{Bounds, Enclosure};
+use reticent_numerics::rounding::{add_up, mul_down, mul_up, sub_down, sub_up};
+use reticent_numerics::{Bounds, Enclosure, nearest};
 
 /// A release whose outcomes between grid points are split.
 #[derive(Clone, Debug)]
@@ -68,7 +68,7 @@ pub(super) fn spread(sampled: &Sampled) -> Split {
     let mut saturated = 0.0;
     for side in corners.windows(2) {
         let (p, q) = (sub_down(side[1].p, side[0].p), sub_up(side[1].q, side[0].q));
-        let near = ((p / q).ln() / step).floor();
+        let near = (nearest::ln(p / q) / step).floor();
         if !(p > 0.0 && near.abs() < 1e15) {
             continue;
         }
@@ -197,15 +197,17 @@ impl Excess {
         let mean: f64 = terms.iter().map(|(split, times)| *times as f64 * split.mean_variance(step, tilt)).sum();
         let v = (mean * step * step).max(0.25 * step * step);
         let rate = (1.0 / v.sqrt()).max(1.5 * tilt);
-        let m = (v + 0.25 * v * v).sqrt();
-        let slope = (1.0 + 0.5 * v) / (2.0 * m);
-        let b = 0.5 * rate * (rate + 1.0) + rate * slope;
-        // (e^(b q) - 1) / q, in units of the square of the step.
-        let most = 0.25 * ((rate + 1.0) * step).exp();
-        let enlargement = (b * step * step * most).exp_m1() / 0.25 * (1.0 + 1e-9);
+        // m(v) and m'(v) = (1 + v/2) / (2 m(v)); r and v are the f64 themselves.
+        let (one, r, v, h) = (Bounds::ONE, Bounds::exact(rate), Bounds::exact(v), Bounds::exact(step));
+        let m = (v + v.square().times_power_of_two(-2)).sqrt();
+        let slope = (one + v.times_power_of_two(-1)) / m.times_power_of_two(1);
+        let b = (r * (r + one)).times_power_of_two(-1) + r * slope;
+        // g (e^(b q) - 1) / q = 4 (e^(b q) - 1) u (1 - u), with q = h^2 e^((r + 1) h) / 4.
+        let q = h.square().times_power_of_two(-2) * ((r + one) * h).exp();
+        let enlargement = (b * q).exp_m1().times_power_of_two(2).upper();
         let enlarged: Vec<_> = terms.iter().map(|(split, times)| (split.enlarged(enlargement), *times)).collect();
         let enlarged = Curve::new(&enlarged, frame, Side::Upper, planner).ok()?;
-        let log_factor = -rate * (1.0 / rate).ln_1p() - (rate + 1.0).ln() + rate * (m - v * slope);
+        let log_factor = (-(r * (one / r).ln_1p()) - (r + one).ln() + r * (m - v * slope)).upper();
         Some(Excess { enlarged, rate, log_factor })
     }
 
@@ -214,8 +216,9 @@ impl Excess {
         /// Makes up for the rounding of sums and products of positive numbers: of as many as a frame has points, at most `2^26`, each by a few ulps.
         const ROUNDING: f64 = 1.0 + 1e-6;
         let Some((place, distance)) = self.enlarged.nearest(epsilon) else { return f64::INFINITY };
-        let factor = (self.log_factor + self.rate * distance).exp();
-        let bound = factor * self.enlarged.exponential_mean(place, self.rate) * ROUNDING;
+        let factor =
+            (Bounds::exact(self.log_factor) + Bounds::exact(self.rate) * Bounds::exact(distance)).exp().upper();
+        let bound = mul_up(mul_up(factor, self.enlarged.exponential_mean(place, self.rate)), ROUNDING);
         if bound >= 0.0 { bound } else { f64::INFINITY }
     }
 }
@@ -224,8 +227,8 @@ impl Split {
     /// About the mean of `u (1 - u)` under a tilt.
     fn mean_variance(&self, step: f64, tilt: f64) -> f64 {
         let Masses { first, masses, .. } = &self.masses;
-        let log_mass = self.masses.log_moment_by_index(step, tilt);
-        let weight = |place: usize| (tilt * ((first + place as i64) as f64 * step) - log_mass).exp();
+        let log_mass = self.masses.log_moment_by_index(step, tilt).estimate();
+        let weight = |place: usize| nearest::exp(tilt * ((first + place as i64) as f64 * step) - log_mass);
         let split =
             self.variances.iter().enumerate().filter(|(place, variance)| **variance > 0.0 && masses[*place] > 0.0);
         split.map(|(place, variance)| weight(place) * variance).sum()

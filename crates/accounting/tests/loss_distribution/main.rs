@@ -1,6 +1,6 @@
 //! The exact accountant against exact compositions, and against every other accountant.
 
-#![allow(clippy::unwrap_used, clippy::panic)]
+#![allow(clippy::unwrap_used, clippy::panic, clippy::disallowed_methods)]
 
 mod widths;
 
