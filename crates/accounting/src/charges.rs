@@ -156,8 +156,12 @@ fn check(event: &Event) -> Result<(), Problem> {
     };
     match event {
         Event::Laplace { scale, sensitivity } => positive("scale", *scale).and(positive("sensitivity", *sensitivity)),
-        Event::TruncatedLaplace { scale, reach, sensitivity } => {
-            positive("scale", *scale).and(positive("reach", *reach)).and(positive("sensitivity", *sensitivity))
+        Event::TruncatedLaplace { scale, support_in_scales, sensitivity } => {
+            let is_support = (1e-12..=1e6).contains(support_in_scales);
+            let accepted = "a number from 1e-12 to 1e6";
+            positive("scale", *scale)
+                .and(accept(name, "support_in_scales", *support_in_scales, is_support, accepted))
+                .and(positive("sensitivity", *sensitivity))
         }
         Event::Tabulated { weights, sensitivity_steps, spacing } => {
             at_least_one("sensitivity_steps", *sensitivity_steps, 1).and(positive("spacing", *spacing))?;
@@ -221,7 +225,9 @@ fn check(event: &Event) -> Result<(), Problem> {
             accept(name, "delta", *delta, (0.0..1.0).contains(delta), "a number from 0 to 1, not 1 itself")
         }
         Event::ZeroConcentrated { rho } => positive("rho", *rho),
-        other => Err((other.mechanism(), "it cannot stand here".into())),
+        Event::PoissonSubsampled { .. } | Event::Composition { .. } | Event::Repetition { .. } => {
+            Err((name, "it cannot stand here".into()))
+        }
     }
 }
 

@@ -75,6 +75,12 @@ fn scaled(event: &Event, size: u64) -> Result<Event, AccountingError> {
         Event::RandomScaleGaussian { sigmas, sensitivity } => {
             Event::RandomScaleGaussian { sigmas, sensitivity: times(&sensitivity) }
         }
+        Event::TruncatedLaplace { scale, support_in_scales, sensitivity } => {
+            Event::TruncatedLaplace { scale, support_in_scales, sensitivity: times(&sensitivity) }
+        }
+        Event::Tabulated { weights, sensitivity_steps, spacing } => {
+            Event::Tabulated { weights, sensitivity_steps: whole(sensitivity_steps)?, spacing }
+        }
         // The staircase fits one sensitivity and no other; a choice or a response has none.
         Event::Staircase { epsilon, .. }
         | Event::RandomizedResponse { epsilon, .. }
@@ -95,11 +101,11 @@ fn scaled(event: &Event, size: u64) -> Result<Event, AccountingError> {
             Event::Composition { events: events? }
         }
         Event::Repetition { times, event } => Event::Repetition { times, event: Box::new(scaled(&event, size)?) },
-        other if size == 1 => other,
-        other => {
+        sampled @ Event::PoissonSubsampled { .. } if size == 1 => sampled,
+        Event::PoissonSubsampled { .. } => {
             return Err(AccountingError::NotCovered {
                 accountant: "group",
-                mechanism: other.mechanism(),
+                mechanism: event.mechanism(),
                 reason: "how many units of a group it sees is not fixed",
             });
         }
@@ -187,7 +193,7 @@ pub fn group_renyi(order: f64, divergence: f64, doublings: u32) -> Result<(f64, 
         let accepted = "a finite number, at least 0";
         return Err(AccountingError::Parameter { name: "divergence", value: divergence, accepted });
     }
-    let size = 2f64.powi(doublings.min(1000) as i32);
+    let size = Bounds::ONE.times_power_of_two(doublings.min(1000) as i32).upper();
     let enough = if doublings == 0 { order > 1.0 } else { order >= 2.0 * size };
     if !(enough && order.is_finite()) {
         let accepted = "a finite number above 1, and at least twice the size of a group";
@@ -206,7 +212,7 @@ fn require(size: u64) -> Result<(), AccountingError> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{Accountant, GaussianDp, OptimalComposition, zero_concentration};
+    use crate::{Accountant, GaussianDp, LossDistribution, OptimalComposition, zero_concentration};
     use reticent_mechanisms::{Delta, Epsilon};
 
     #[test]
@@ -267,6 +273,31 @@ mod tests {
         let sampled = Event::PoissonSubsampled { rate: 0.1, event: Box::new(response) };
         assert!(group_event(&sampled, 2).is_err());
         assert_eq!(group_event(&sampled, 1).expect("one unit"), sampled);
+    }
+
+    /// Noise that ends and noise from a table are noise: a group moves the answer further. (They
+    /// were refused, as if how many units they see was not fixed.)
+    #[test]
+    fn groups_of_truncated_and_tabulated_noise() {
+        let ends = Event::TruncatedLaplace { scale: 3.0, support_in_scales: 7.0 / 3.0, sensitivity: 2.0 };
+        let grouped = group_event(&ends, 3).expect("valid");
+        assert_eq!(grouped, Event::TruncatedLaplace { scale: 3.0, support_in_scales: 7.0 / 3.0, sensitivity: 6.0 });
+        let delta = |event: &Event| {
+            let charges = Charges::new(std::slice::from_ref(event)).expect("valid");
+            LossDistribution::default().delta(&charges, Epsilon::new(0.3).expect("valid")).expect("covered")
+        };
+        // By mpmath, an integral over the densities: for one unit, and for three.
+        for (event, exact) in [(&ends, 0.204_282_291_741_046_75), (&grouped, 0.652_857_160_125_698_99)] {
+            let found = delta(event);
+            assert!((found.estimate() / exact - 1.0).abs() < 1e-13 && found.width() < 1e-13, "{found:?}");
+        }
+        let weights = vec![(8, 0), (3, 0), (1, 0)];
+        let table = Event::Tabulated { weights: weights.clone(), sensitivity_steps: 1, spacing: 0.5 };
+        let expected = Event::Tabulated { weights, sensitivity_steps: 4, spacing: 0.5 };
+        assert_eq!(group_event(&table, 4), Ok(expected.clone()));
+        // Over four steps only one outcome of weight 1 is common, with a loss of zero.
+        assert!((delta(&expected).estimate() - 15.0 / 16.0).abs() < 1e-12);
+        assert!(group_event(&table, 1 << 30).is_err());
     }
 
     #[test]

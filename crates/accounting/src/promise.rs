@@ -8,15 +8,17 @@ use crate::{AccountingError, Charge, Charges};
 use reticent_events::{Event, InverseScale as ChargedInverseScale};
 use reticent_mechanisms::{
     BoundedQuery, Certificate, DiscreteGaussianMechanism, Distance, Epsilon, GaussianProfile, GeneralizedGaussian,
-    InflatedGeneralizedGaussian, Mechanism, MechanismError, Order, RandomScaleGaussianMechanism, Scale,
-    TruncatedGeneralizedGaussian, independent_epsilon, scalar_epsilon,
+    InflatedGeneralizedGaussian, Mechanism, MechanismError, Neighbours, Order, RandomScaleGaussianMechanism, Scale,
+    Sensitivity, Support, Tabulated, TruncatedGeneralizedGaussian, TruncatedLaplace, independent_epsilon,
+    scalar_epsilon,
 };
+use reticent_noise::Table;
 use reticent_noise::random_scale::{
     Combined, GammaScale, InverseScale, TruncatedGaussianScale, TwoPointScale, UniformScale,
 };
 use reticent_numerics::root::{Range, least_at_most};
 use reticent_numerics::rounding::{add_down, add_up, div_down, div_up, mul_up, sub_down};
-use reticent_numerics::{Bounds, Enclosure, Wide};
+use reticent_numerics::{Bounds, Enclosure, Wide, nearest};
 use std::cell::RefCell;
 use std::collections::HashMap;
 
@@ -69,7 +71,13 @@ pub(crate) fn pure_loss(event: &Event) -> Result<Option<f64>, AccountingError> {
             }
             sum
         }
-        _ => None,
+        Event::TruncatedLaplace { .. }
+        | Event::Tabulated { .. }
+        | Event::Gaussian { .. }
+        | Event::DiscreteGaussian { .. }
+        | Event::GeneralizedGaussian { .. }
+        | Event::RandomScaleGaussian { .. }
+        | Event::ZeroConcentrated { .. } => None,
     })
 }
 
@@ -239,6 +247,17 @@ impl Profile {
                 known = Some(RefCell::default());
                 Box::new(RandomScaleGaussianMechanism::new(sigmas.clone(), Distance::new(*sensitivity)?, any)?)
             }
+            Event::TruncatedLaplace { scale, support_in_scales, sensitivity } => {
+                let distance = Sensitivity::scalar(*sensitivity, Neighbours::AddRemove)?;
+                let support = Support::InScales(*support_in_scales);
+                Box::new(TruncatedLaplace::with_support(&distance, Scale::new(*scale)?, support, any)?)
+            }
+            Event::Tabulated { weights, sensitivity_steps, .. } => {
+                let table = Table::from_parts(weights).map_err(MechanismError::from)?;
+                let steps = *sensitivity_steps;
+                let delta = move |epsilon| Ok(Tabulated::delta_of(&table, steps, Epsilon::new(epsilon)?));
+                return Ok(Profile { delta: Box::new(delta), largest_loss: 700.0, known: Some(RefCell::default()) });
+            }
             other => {
                 let reason = "nothing is known of its loss";
                 return Err(AccountingError::NotCovered { accountant: "basic", mechanism: other.mechanism(), reason });
@@ -268,7 +287,7 @@ impl Profile {
 
     /// Bisects among the places of the table, of which the one returned is proved.
     fn least_known_loss(&self, known: &mut HashMap<i32, f64>, delta: f64) -> Result<f64, AccountingError> {
-        let loss_at = |place: i32| 2f64.powf(f64::from(place) / f64::from(PLACES_A_DOUBLING));
+        let loss_at = |place: i32| nearest::pow(2.0, f64::from(place) / f64::from(PLACES_A_DOUBLING));
         let mut proved = |place: i32| -> Result<bool, AccountingError> {
             let bound = match known.get(&place) {
                 Some(&bound) => bound,
@@ -326,7 +345,7 @@ pub(crate) fn drawn(inverse_scale: &ChargedInverseScale) -> Result<InverseScale,
         ChargedInverseScale::TwoPoint { first, second, weight } => {
             TwoPointScale::new(*first, *second, *weight).map_err(noise)?.into()
         }
-        ChargedInverseScale::Gamma { shape, scale } => GammaScale::new(*shape, *scale).map_err(noise)?.into(),
+        ChargedInverseScale::Gamma { shape, theta } => GammaScale::new(*shape, *theta).map_err(noise)?.into(),
         ChargedInverseScale::Uniform { lower, upper } => UniformScale::new(*lower, *upper).map_err(noise)?.into(),
         ChargedInverseScale::TruncatedGaussian { mu, sigma, lower, upper } => {
             TruncatedGaussianScale::new(*mu, *sigma, *lower, *upper).map_err(noise)?.into()
@@ -335,10 +354,6 @@ pub(crate) fn drawn(inverse_scale: &ChargedInverseScale) -> Result<InverseScale,
             let parts: Result<Vec<_>, AccountingError> =
                 parts.iter().map(|(weight, part)| Ok((*weight, drawn(part)?))).collect();
             Combined::new(parts?).map_err(noise)?.into()
-        }
-        _ => {
-            let reason = "this distribution of the scale is not known";
-            return Err(AccountingError::NotCovered { accountant: "basic", mechanism: "random-scale-laplace", reason });
         }
     })
 }

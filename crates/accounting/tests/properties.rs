@@ -1,6 +1,6 @@
 //! What theorems say about all accountants: who is above whom, what more releases and more noise do, and that hostile input is refused.
 
-#![allow(clippy::unwrap_used, clippy::panic)]
+#![allow(clippy::unwrap_used, clippy::panic, clippy::disallowed_methods)]
 
 use reticent_accounting::{
     Accountant, AdvancedComposition, BasicComposition, Charges, GaussianDp, OptimalComposition, RenyiDp,
@@ -34,7 +34,7 @@ fn charges(event: Event) -> Charges {
 
 /// One of each kind, each losing something near 0.2.
 fn kinds() -> Vec<Event> {
-    let gamma = InverseScale::Gamma { shape: 2.0, scale: 0.1 };
+    let gamma = InverseScale::Gamma { shape: 2.0, theta: 0.1 };
     vec![
         Event::Laplace { scale: 5.0, sensitivity: 1.0 },
         Event::DiscreteLaplace { scale: 10.0, sensitivity: 2 },

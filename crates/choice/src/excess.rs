@@ -25,14 +25,14 @@ impl Excess for Laplace {
 /// `[e^-x - e^-a (1 + a - x)]/(1 - e^-a)` up to the end `a`, and zero beyond.
 impl Excess for TruncatedLaplace {
     fn excess(&self, x: Bounds) -> Bounds {
-        let (reach, x) = (Wide::from(self.reach()), Wide::from_bounds(x));
-        let end = (-reach).exp();
-        let rest = match x.compare(&reach) {
+        let (support, x) = (Wide::from(self.support_in_scales()), Wide::from_bounds(x));
+        let end = (-support).exp();
+        let rest = match x.compare(&support) {
             Some(std::cmp::Ordering::Greater) => return Bounds::ZERO,
-            _ => reach - x,
+            _ => support - x,
         };
         // e^-a (e^r - 1 - r) for a short rest r would cancel; a Wide has the digits to spare.
-        let inside = ((-x).exp() - end * (Wide::ONE + rest)) / -(-reach).exp_m1();
+        let inside = ((-x).exp() - end * (Wide::ONE + rest)) / -(-support).exp_m1();
         Bounds::new(inside.bounds().lower().max(0.0), inside.bounds().upper().max(0.0))
     }
 }

@@ -21,8 +21,8 @@ fn best(query: ScalarQuery, epsilon: f64, delta: f64, loss: &dyn Loss) -> Optimu
 /// The greatest violation over all shifts of at most `steps`, in plain `f64`, straight from the definition.
 fn worst_violation(table: &Table, steps: u64, epsilon: f64) -> f64 {
     let p = |k: i64| table.weight(k.unsigned_abs()) as f64 / table.total() as f64;
-    let reach = table.reach() as i64;
-    let over = |shift: i64| (-reach..=reach).map(|k| (p(k) - epsilon.exp() * p(k + shift)).max(0.0)).sum::<f64>();
+    let support = table.support_in_steps() as i64;
+    let over = |shift: i64| (-support..=support).map(|k| (p(k) - epsilon.exp() * p(k + shift)).max(0.0)).sum::<f64>();
     (1..=steps as i64).flat_map(|shift| [shift, -shift]).map(over).fold(0.0, f64::max)
 }
 
@@ -113,7 +113,7 @@ fn statistic(counts: &std::collections::HashMap<i64, f64>, draws: f64, table: &T
     let expected = |k: i64| draws * table.weight(k.unsigned_abs()) as f64 / table.total() as f64;
     let edge = (0..).find(|&k| expected(k + 1) < 25.0).unwrap();
     (-edge..=edge).for_each(|k| add(counts.get(&k).copied().unwrap_or(0.0), expected(k)));
-    let beyond: f64 = (edge + 1..=table.reach() as i64).map(|k| 2.0 * expected(k)).sum();
+    let beyond: f64 = (edge + 1..=table.support_in_steps() as i64).map(|k| 2.0 * expected(k)).sum();
     if beyond > 25.0 {
         add(counts.iter().filter(|(k, _)| k.abs() > edge).map(|(_, count)| count).sum(), beyond);
     }

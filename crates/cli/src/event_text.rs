@@ -3,14 +3,16 @@
 use crate::failure::Failure;
 use crate::options::{count, number};
 use reticent_events::{Event, InverseScale};
-use reticent_mechanisms::{Epsilon, Mechanism, MechanismError, Neighbours, Scale, Sensitivity, TruncatedLaplace};
+use reticent_mechanisms::{
+    Epsilon, Mechanism, MechanismError, Neighbours, Scale, Sensitivity, Support, TruncatedLaplace,
+};
 
 /// The mechanisms that can be written, each with its own parameters. `sensitivity`, where a mechanism has one, is 1 unless it is given; every event may say `times` and `subsample`.
 const GRAMMAR: [(&str, &[&str]); 16] = [
     ("laplace", &["scale", "sensitivity"]),
     ("discrete-laplace", &["scale", "sensitivity"]),
     ("staircase", &["epsilon", "gamma", "sensitivity"]),
-    ("truncated-laplace", &["scale", "reach", "sensitivity"]),
+    ("truncated-laplace", &["scale", "support", "sensitivity"]),
     ("gaussian", &["sigma", "sensitivity"]),
     ("discrete-gaussian", &["sigma", "sensitivity"]),
     ("generalized-gaussian", &["order", "scale", "sensitivity"]),
@@ -133,8 +135,8 @@ impl Words<'_> {
                 Event::Staircase { epsilon, gamma, sensitivity: self.sensitivity()? }
             }
             "truncated-laplace" => {
-                let (scale, reach) = (real("scale")?, real("reach")?);
-                let event = truncated_laplace(scale, reach, self.sensitivity()?);
+                let (scale, support) = (real("scale")?, Support::InAnswers(real("support")?));
+                let event = truncated_laplace(scale, support, self.sensitivity()?);
                 event.map_err(|error| self.refuse(&error.to_string()))?
             }
             "gaussian" => Event::Gaussian { sigma: real("sigma")?, sensitivity: self.sensitivity()? },
@@ -194,7 +196,7 @@ impl Words<'_> {
             "two-point" => {
                 InverseScale::TwoPoint { first: real("first")?, second: real("second")?, weight: real("weight")? }
             }
-            "gamma" => InverseScale::Gamma { shape: real("shape")?, scale: real("theta")? },
+            "gamma" => InverseScale::Gamma { shape: real("shape")?, theta: real("theta")? },
             "uniform" => InverseScale::Uniform { lower: real("lower")?, upper: real("upper")? },
             _ => {
                 let (mu, sigma) = (real("mu")?, real("spread")?);
@@ -216,10 +218,11 @@ impl Words<'_> {
     }
 }
 
-/// The event of noise that ends at `reach`, which an event states in scales.
-fn truncated_laplace(scale: f64, reach: f64, sensitivity: f64) -> Result<Event, MechanismError> {
+/// What is typed is in units of the answer, as the scale and the sensitivity are; an event has its
+/// support in scales.
+fn truncated_laplace(scale: f64, support: Support, sensitivity: f64) -> Result<Event, MechanismError> {
     let sensitivity = Sensitivity::scalar(sensitivity, Neighbours::AddRemove)?;
-    Ok(TruncatedLaplace::with_reach(&sensitivity, Scale::new(scale)?, reach, Epsilon::new(1.0)?)?.event())
+    Ok(TruncatedLaplace::with_support(&sensitivity, Scale::new(scale)?, support, Epsilon::new(1.0)?)?.event())
 }
 
 #[cfg(test)]
@@ -233,9 +236,11 @@ mod tests {
         let sampled = Event::PoissonSubsampled { rate: 0.01, event: Box::new(gaussian) };
         let expected = Event::Repetition { times: 1000, event: Box::new(sampled) };
         assert_eq!(event_of(" gaussian  times=1e3 sigma=10 subsample=0.01 ", 1), Ok(expected));
-        let inverse_scale = InverseScale::Gamma { shape: 2.0, scale: 0.5 };
+        let inverse_scale = InverseScale::Gamma { shape: 2.0, theta: 0.5 };
         let expected = Event::RandomScaleLaplace { inverse_scale, sensitivity: 3.0 };
         assert_eq!(event_of("random-scale-laplace family=gamma shape=2 theta=0.5 sensitivity=3", 1), Ok(expected));
+        let expected = Event::TruncatedLaplace { scale: 0.25, support_in_scales: 8.0, sensitivity: 3.0 };
+        assert_eq!(event_of("truncated-laplace scale=0.25 support=2 sensitivity=3", 1), Ok(expected));
         let expected = Event::RandomScaleGaussian { sigmas: vec![(1.0, 0.9), (3.0, 0.1)], sensitivity: 1.0 };
         assert_eq!(event_of("random-scale-gaussian sigmas=1:0.9,3:0.1", 1), Ok(expected));
     }

@@ -136,7 +136,7 @@ Examples:
   reticent account --events events.json --delta 1e-6 --plot cost.svg
 
 An event is a mechanism and its parameters: laplace scale, gaussian sigma, discrete-laplace scale, discrete-gaussian sigma,
-generalized-gaussian order scale, staircase epsilon gamma, truncated-laplace scale reach, randomized-response epsilon categories,
+generalized-gaussian order scale, staircase epsilon gamma, truncated-laplace scale support, randomized-response epsilon categories,
 random-scale-laplace family=gamma shape theta, random-scale-gaussian sigmas=1:0.9,3:0.1, exponential epsilon,
 permute-and-flip epsilon, and of unknown mechanisms approximate epsilon delta, zero-concentrated rho. Unless given,
 sensitivity=1 and times=1; subsample=RATE is for Poisson sampling. In a file, events are written as `calibrate --format json` writes them.

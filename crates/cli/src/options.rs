@@ -117,9 +117,9 @@ pub struct OwnParameters {
     /// Where a step of the staircase ends, as a share of the sensitivity
     #[arg(long, value_name = "G", value_parser = number, allow_hyphen_values = true)]
     pub gamma: Option<f64>,
-    /// The largest noise of truncated-laplace
+    /// The largest noise of truncated-laplace, in units of the answer, as the scale is
     #[arg(long, value_name = "A", value_parser = number, allow_hyphen_values = true)]
-    pub reach: Option<f64>,
+    pub support: Option<f64>,
     /// The loss that randomized-response, staircase or exponential was made for
     #[arg(long, value_name = "E", value_parser = number, allow_hyphen_values = true)]
     pub loss: Option<f64>,
@@ -173,7 +173,7 @@ impl Options {
             ("sigma", own.sigma.is_some()),
             ("scale", own.scale.is_some()),
             ("gamma", own.gamma.is_some()),
-            ("reach", own.reach.is_some()),
+            ("support", own.support.is_some()),
             ("loss", own.loss.is_some()),
         ]
         .into_iter()

@@ -13,7 +13,7 @@ use crate::numbers::exact;
 use crate::request::Request;
 use reticent_mechanisms::{
     Delta, DiscreteGaussianMechanism, DiscreteLaplace, Epsilon, Exponential, Laplace, Mechanism, PermuteAndFlip,
-    RandomizedResponse, Staircase, StaircaseAim, TruncatedLaplace,
+    RandomizedResponse, Staircase, StaircaseAim, Support, TruncatedLaplace,
 };
 use reticent_noise::randomness::RandomBits;
 use serde::Serialize;
@@ -143,19 +143,20 @@ pub static MECHANISMS: [Entry; 12] = [
     },
     Entry {
         name: "truncated-laplace",
-        purpose: "one number with a small exception, and noise that never exceeds a known --reach",
+        purpose: "one number with a small exception, and noise that never exceeds a known --support",
         notions: &["approximate"],
         methods: &["exact"],
         calibrated_by: &["epsilon", "delta", "sensitivity", "clamp"],
-        made_of: &["scale", "reach", "sensitivity", "clamp"],
+        made_of: &["scale", "support", "sensitivity", "clamp"],
         calibrate: |request| {
             let (epsilon, delta) = (Epsilon::positive(request.epsilon()?)?, Delta::new(request.delta()?)?);
             Ok(Box::new(TruncatedLaplace::calibrate(&request.sensitivity()?.known()?, epsilon, delta)?))
         },
         describe: |request| {
-            let (scale, reach) = (request.scale()?, request.need("reach", &request.options().own.reach)?);
+            let (scale, support) = (request.scale()?, request.need("support", &request.options().own.support)?);
             let sensitivity = request.sensitivity()?.known()?;
-            Ok(Box::new(TruncatedLaplace::with_reach(&sensitivity, scale, reach, stated_epsilon()?)?))
+            let support = Support::InAnswers(support);
+            Ok(Box::new(TruncatedLaplace::with_support(&sensitivity, scale, support, stated_epsilon()?)?))
         },
         stretch: None,
         clamps_itself: false,
@@ -349,5 +350,22 @@ fn aim_of(metric: &str) -> Result<StaircaseAim, Failure> {
                 ))
             })
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use reticent_mechanisms::MechanismKind;
+
+    /// All but the table that `choose` finds by search can be asked for by name, and nothing else
+    /// can.
+    #[test]
+    fn every_mechanism_has_an_entry() {
+        let names: Vec<_> = MECHANISMS.iter().map(|entry| entry.name).collect();
+        for kind in MechanismKind::ALL {
+            assert_eq!(names.contains(&kind.name()), *kind != MechanismKind::Tabulated, "{kind:?}");
+        }
+        assert!(names.iter().all(|name| MechanismKind::ALL.iter().any(|kind| kind.name() == *name)));
     }
 }

@@ -102,7 +102,7 @@ impl NoiseDescription {
                 let noise = RandomScaleLaplace::new(Shape::inverse_scale(inverse_scale)?);
                 Self::new(Shape::RandomScaleLaplace(noise), 1.0)
             }
-            other => Err(DenoisingError::NotAdditive { mechanism: name_of(other).into() }),
+            other => Err(DenoisingError::NotAdditive { mechanism: other.mechanism().into() }),
         }
     }
 
@@ -148,23 +148,6 @@ impl NoiseDescription {
             Scales::Each(scales) => Scales::Each(places.filter_map(|place| scales.get(place).copied()).collect()),
         };
         NoiseDescription { shape: self.shape.clone(), scales }
-    }
-}
-
-/// The mechanisms that add no independent noise, as they are spelt.
-fn name_of(event: &Event) -> &'static str {
-    match event {
-        Event::TruncatedGeneralizedGaussian { .. } => "truncated-generalized-gaussian",
-        Event::InflatedGeneralizedGaussian { .. } => "inflated-generalized-gaussian",
-        Event::RandomizedResponse { .. } => "randomized-response",
-        Event::Exponential { .. } => "exponential",
-        Event::PermuteAndFlip { .. } => "permute-and-flip",
-        Event::Approximate { .. } => "approximate",
-        Event::ZeroConcentrated { .. } => "zero-concentrated",
-        Event::PoissonSubsampled { .. } => "poisson-subsampled",
-        Event::Composition { .. } => "composition",
-        Event::Repetition { .. } => "repetition",
-        _ => "an unknown mechanism",
     }
 }
 

@@ -169,7 +169,7 @@ impl Shape {
         use reticent_events::InverseScale as Described;
         Ok(match event {
             Described::TwoPoint { first, second, weight } => TwoPointScale::new(*first, *second, *weight)?.into(),
-            Described::Gamma { shape, scale } => GammaScale::new(*shape, *scale)?.into(),
+            Described::Gamma { shape, theta } => GammaScale::new(*shape, *theta)?.into(),
             Described::Uniform { lower, upper } => UniformScale::new(*lower, *upper)?.into(),
             Described::TruncatedGaussian { mu, sigma, lower, upper } => {
                 TruncatedGaussianScale::new(*mu, *sigma, *lower, *upper)?.into()
@@ -178,7 +178,6 @@ impl Shape {
                 let parts = parts.iter().map(|(weight, part)| Ok((*weight, Self::inverse_scale(part)?)));
                 Combined::new(parts.collect::<Result<_, DenoisingError>>()?)?.into()
             }
-            _ => return Err(DenoisingError::NotAdditive { mechanism: "random-scale-laplace".into() }),
         })
     }
 }

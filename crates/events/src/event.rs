@@ -4,12 +4,13 @@ use serde::{Deserialize, Serialize};
 
 /// A release, described completely enough that an accountant needs no other source.
 ///
-/// Variants are only ever added and never change their meaning; an accountant that does not know one says so. All parameters are those that
+/// Variants are only ever added and never change their meaning. Whoever reads events names every
+/// variant: one that is added does not compile until each accountant says what it knows of it. All
+/// parameters are those that
 /// were certified, not those that were asked for; the noise that is drawn is at least this much. `sensitivity` is the most by which one privacy unit moves the released value, in the
 /// norm that the variant names.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "mechanism", rename_all = "kebab-case")]
-#[non_exhaustive]
 pub enum Event {
     /// Laplace noise on each coordinate; l1 sensitivity.
     Laplace {
@@ -34,12 +35,13 @@ pub enum Event {
         /// The sensitivity.
         sensitivity: f64,
     },
-    /// Laplace noise on a scalar, given that it is at most `reach` scales.
+    /// Laplace noise on a scalar, given that it is at most `support_in_scales` times its scale.
     TruncatedLaplace {
         /// `b`.
         scale: f64,
-        /// Where the noise ends, in scales.
-        reach: f64,
+        /// `A/b`: the largest noise there is, divided by the scale. In units of the answer it is
+        /// this times `scale`.
+        support_in_scales: f64,
         /// The sensitivity.
         sensitivity: f64,
     },
@@ -205,7 +207,6 @@ impl Event {
 /// The distribution of the inverse scale of [`Event::RandomScaleLaplace`].
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "family", rename_all = "kebab-case")]
-#[non_exhaustive]
 pub enum InverseScale {
     /// `first` with probability `weight`, otherwise `second`.
     TwoPoint {
@@ -220,8 +221,8 @@ pub enum InverseScale {
     Gamma {
         /// `k`.
         shape: f64,
-        /// `theta`.
-        scale: f64,
+        /// The scale of this distribution: of inverse scales, not of the noise.
+        theta: f64,
     },
     /// Uniform on an interval.
     Uniform {
@@ -256,7 +257,7 @@ mod tests {
     fn an_event_survives_serialisation_and_names_its_mechanism() {
         let event = Event::RandomScaleLaplace {
             inverse_scale: InverseScale::Combined {
-                parts: vec![(2.0, InverseScale::Gamma { shape: 3.0, scale: 0.5 })],
+                parts: vec![(2.0, InverseScale::Gamma { shape: 3.0, theta: 0.5 })],
             },
             sensitivity: 1.0,
         };

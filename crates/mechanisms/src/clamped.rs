@@ -1,6 +1,6 @@
 //! Clamping after release, where that is sound.
 
-use crate::{Certificate, Errors, Guarantee, Mechanism, MechanismError, Notion, Releaser};
+use crate::{Certificate, Errors, Guarantee, Mechanism, MechanismError, MechanismKind, Notion, Releaser};
 use reticent_events::Event;
 use reticent_noise::randomness::{RandomBits, RandomnessError};
 use reticent_numerics::Bounds;
@@ -45,8 +45,8 @@ impl Clamped {
 }
 
 impl Mechanism for Clamped {
-    fn name(&self) -> &'static str {
-        self.inner.name()
+    fn kind(&self) -> MechanismKind {
+        self.inner.kind()
     }
 
     fn method(&self) -> &'static str {

@@ -1,7 +1,7 @@
 //! The discrete Laplace (geometric) mechanism: pure differential privacy for integers, exactly.
 
 use crate::additive::AdditiveRelease;
-use crate::{Certificate, Epsilon, Errors, Guarantee, Mechanism, MechanismError, Notion, Releaser};
+use crate::{Certificate, Epsilon, Errors, Guarantee, Mechanism, MechanismError, MechanismKind, Notion, Releaser};
 use reticent_events::Event;
 use reticent_noise::randomness::{RandomBits, RandomnessError};
 use reticent_noise::{IntegerNoise, Spread};
@@ -132,8 +132,8 @@ fn whole_distance(l1_sensitivity: u64) -> Result<f64, MechanismError> {
 }
 
 impl Mechanism for DiscreteLaplace {
-    fn name(&self) -> &'static str {
-        "discrete-laplace"
+    fn kind(&self) -> MechanismKind {
+        MechanismKind::DiscreteLaplace
     }
 
     fn method(&self) -> &'static str {

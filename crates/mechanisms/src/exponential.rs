@@ -1,6 +1,8 @@
 //! The exponential mechanism: the best of finitely many candidates, chosen privately.
 
-use crate::{Certificate, Distance, Epsilon, Errors, Guarantee, Mechanism, MechanismError, Notion, Releaser};
+use crate::{
+    Certificate, Distance, Epsilon, Errors, Guarantee, Mechanism, MechanismError, MechanismKind, Notion, Releaser,
+};
 use reticent_events::Event;
 use reticent_noise::randomness::RandomBits;
 use reticent_noise::{NoiseError, Weights, choose};
@@ -149,8 +151,8 @@ impl Exponential {
 }
 
 impl Mechanism for Exponential {
-    fn name(&self) -> &'static str {
-        "exponential"
+    fn kind(&self) -> MechanismKind {
+        MechanismKind::Exponential
     }
 
     fn method(&self) -> &'static str {

@@ -4,7 +4,7 @@ use crate::bounded_query::BoundedQuery;
 use crate::generalized_gaussian::Order;
 use crate::sharp::{Formula, sharp};
 use crate::truncated::{TruncatedGeneralizedGaussian, TruncatedMethod};
-use crate::{Certificate, Epsilon, Errors, Guarantee, Mechanism, MechanismError, Releaser};
+use crate::{Certificate, Epsilon, Errors, Guarantee, Mechanism, MechanismError, MechanismKind, Releaser};
 use reticent_events::Event;
 use reticent_numerics::{Bounds, Enclosure};
 
@@ -73,8 +73,8 @@ impl Formula for UtilitySensitivity {
 }
 
 impl Mechanism for ContinuousExponential {
-    fn name(&self) -> &'static str {
-        "exponential"
+    fn kind(&self) -> MechanismKind {
+        MechanismKind::ContinuousExponential
     }
 
     fn method(&self) -> &'static str {

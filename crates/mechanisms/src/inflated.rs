@@ -5,7 +5,9 @@ use crate::generalized_gaussian::{AddNoise, Order, Shift};
 use crate::inflated_error;
 use crate::sharp::{Formula, sharp};
 use crate::truncated::require_convex;
-use crate::{Certificate, Epsilon, Errors, Guarantee, Mechanism, MechanismError, Notion, Releaser, Scale};
+use crate::{
+    Certificate, Epsilon, Errors, Guarantee, Mechanism, MechanismError, MechanismKind, Notion, Releaser, Scale,
+};
 use reticent_events::Event;
 use reticent_noise::randomness::{RandomBits, RandomnessError};
 use reticent_numerics::incomplete_gamma::ln_upper_regularized;
@@ -145,8 +147,8 @@ impl Formula for AtomExcess<'_> {
 }
 
 impl Mechanism for InflatedGeneralizedGaussian {
-    fn name(&self) -> &'static str {
-        "generalized-gaussian"
+    fn kind(&self) -> MechanismKind {
+        MechanismKind::InflatedGeneralizedGaussian
     }
 
     fn method(&self) -> &'static str {

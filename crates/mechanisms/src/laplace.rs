@@ -1,7 +1,10 @@
 //! The Laplace mechanism: pure differential privacy for numbers and vectors.
 
 use crate::additive::AdditiveRelease;
-use crate::{Certificate, Epsilon, Errors, Guarantee, Mechanism, MechanismError, Notion, Releaser, Scale, Sensitivity};
+use crate::{
+    Certificate, Epsilon, Errors, Guarantee, Mechanism, MechanismError, MechanismKind, Notion, Releaser, Scale,
+    Sensitivity,
+};
 use reticent_events::Event;
 use reticent_noise::{Lattice, Sampler};
 use reticent_numerics::rounding::{div_down, div_up, mul_down};
@@ -116,8 +119,8 @@ fn lattice_for(sensitivity: &Sensitivity, scale: f64) -> Result<(Lattice, f64), 
 }
 
 impl Mechanism for Laplace {
-    fn name(&self) -> &'static str {
-        "laplace"
+    fn kind(&self) -> MechanismKind {
+        MechanismKind::Laplace
     }
 
     fn method(&self) -> &'static str {

@@ -1,7 +1,7 @@
 //! What every mechanism offers.
 
-use crate::MechanismError;
 use crate::guarantee::{Certificate, Guarantee, Notion};
+use crate::{MechanismError, MechanismKind};
 use reticent_events::Event;
 use reticent_noise::randomness::{RandomBits, RandomnessError};
 use reticent_numerics::Bounds;
@@ -11,8 +11,13 @@ use std::fmt::Debug;
 ///
 /// The noise that is added, the promise that is certified and the event that is charged all come from the same fields.
 pub trait Mechanism: Debug + Send + Sync {
+    /// Which mechanism it is; of one that only changes what is done afterwards, the inner one.
+    fn kind(&self) -> MechanismKind;
+
     /// The name by which the command line knows it.
-    fn name(&self) -> &'static str;
+    fn name(&self) -> &'static str {
+        self.kind().name()
+    }
 
     /// How the scale was found, where there is more than one way.
     fn method(&self) -> &'static str;

@@ -1,7 +1,10 @@
 //! Permute-and-flip: the exponential mechanism's task, never done worse at the same loss.
 
 use crate::exponential::{Candidates, ChoiceByUtility, delta_of_pure, does_not_release_numbers, require_loss};
-use crate::{Certificate, Distance, Epsilon, Errors, Guarantee, Mechanism, MechanismError, Releaser, UtilityChange};
+use crate::{
+    Certificate, Distance, Epsilon, Errors, Guarantee, Mechanism, MechanismError, MechanismKind, Releaser,
+    UtilityChange,
+};
 use reticent_events::Event;
 use reticent_noise::randomness::RandomBits;
 use reticent_noise::{Bernoulli, NoiseError, Probability, Weights, choose};
@@ -93,8 +96,8 @@ impl PermuteAndFlip {
 }
 
 impl Mechanism for PermuteAndFlip {
-    fn name(&self) -> &'static str {
-        "permute-and-flip"
+    fn kind(&self) -> MechanismKind {
+        MechanismKind::PermuteAndFlip
     }
 
     fn method(&self) -> &'static str {

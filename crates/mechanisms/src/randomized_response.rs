@@ -1,6 +1,6 @@
 //! Randomized response: a category that is told truly with a known probability.
 
-use crate::{Certificate, Epsilon, Errors, Guarantee, Mechanism, MechanismError, Notion, Releaser};
+use crate::{Certificate, Epsilon, Errors, Guarantee, Mechanism, MechanismError, MechanismKind, Notion, Releaser};
 use reticent_events::Event;
 use reticent_noise::randomness::{RandomBits, RandomnessError};
 use reticent_noise::{Bernoulli, Probability};
@@ -142,8 +142,8 @@ impl Probability for Truth {
 }
 
 impl Mechanism for RandomizedResponse {
-    fn name(&self) -> &'static str {
-        "randomized-response"
+    fn kind(&self) -> MechanismKind {
+        MechanismKind::RandomizedResponse
     }
 
     fn method(&self) -> &'static str {

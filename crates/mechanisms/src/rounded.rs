@@ -1,6 +1,6 @@
 //! Releases rounded to the integers.
 
-use crate::{Certificate, Errors, Guarantee, Mechanism, MechanismError, Notion, Releaser};
+use crate::{Certificate, Errors, Guarantee, Mechanism, MechanismError, MechanismKind, Notion, Releaser};
 use reticent_events::Event;
 use reticent_noise::randomness::{RandomBits, RandomnessError};
 use reticent_numerics::{Bounds, Enclosure};
@@ -39,8 +39,8 @@ impl RoundedToIntegers {
 }
 
 impl Mechanism for RoundedToIntegers {
-    fn name(&self) -> &'static str {
-        self.inner.name()
+    fn kind(&self) -> MechanismKind {
+        self.inner.kind()
     }
 
     fn method(&self) -> &'static str {

@@ -1,7 +1,9 @@
 //! The staircase mechanism: the least error that pure differential privacy allows for a scalar.
 
 use crate::additive::AdditiveRelease;
-use crate::{Certificate, Epsilon, Errors, Guarantee, Mechanism, MechanismError, Notion, Releaser, Sensitivity};
+use crate::{
+    Certificate, Epsilon, Errors, Guarantee, Mechanism, MechanismError, MechanismKind, Notion, Releaser, Sensitivity,
+};
 use reticent_events::Event;
 use reticent_noise::{Lattice, Noise, Sampler};
 use reticent_numerics::{Bounds, Enclosure, Wide};
@@ -185,8 +187,8 @@ fn best_gamma(aim: StaircaseAim, epsilon: f64, sensitivity: f64) -> Result<f64, 
 }
 
 impl Mechanism for Staircase {
-    fn name(&self) -> &'static str {
-        "staircase"
+    fn kind(&self) -> MechanismKind {
+        MechanismKind::Staircase
     }
 
     fn method(&self) -> &'static str {

@@ -3,7 +3,10 @@
 use crate::additive::AdditiveRelease;
 use crate::sensitivity_lattice::SensitivityLattice;
 use crate::tabulated_error::{StepLaw, integer};
-use crate::{Certificate, Delta, Epsilon, Errors, Guarantee, Mechanism, MechanismError, Notion, Releaser, Sensitivity};
+use crate::{
+    Certificate, Delta, Epsilon, Errors, Guarantee, Mechanism, MechanismError, MechanismKind, Notion, Releaser,
+    Sensitivity,
+};
 use reticent_events::Event;
 use reticent_noise::randomness::{RandomBits, RandomnessError};
 use reticent_noise::{IntegerNoise, Spread, Table};
@@ -144,6 +147,11 @@ impl Tabulated {
         self.answers == Answers::Integers
     }
 
+    /// The formula above for a table and a sensitivity of `steps`, whatever it promises.
+    pub fn delta_of(table: &Table, steps: u64, epsilon: Epsilon) -> Bounds {
+        violation(table, steps, epsilon.get())
+    }
+
     fn law(&self) -> StepLaw<'_> {
         StepLaw { table: &self.table, whole: self.is_integer() }
     }
@@ -152,9 +160,9 @@ impl Tabulated {
 /// The formula at [`Tabulated`].
 fn violation(table: &Table, steps: u64, epsilon: f64) -> Bounds {
     let growth = Wide::from(epsilon).exp();
-    let (shift, reach) = (steps as i64, table.reach() as i64);
+    let (shift, support) = (steps as i64, table.support_in_steps() as i64);
     // Only from -m/2 on is |k| below |k + m|.
-    let sum = (-((shift - 1) / 2).min(reach)..=reach).fold(Wide::ZERO, |sum, k| {
+    let sum = (-((shift - 1) / 2).min(support)..=support).fold(Wide::ZERO, |sum, k| {
         let here = integer(table.weight(k.unsigned_abs()));
         let gain = here - growth * integer(table.weight((k + shift).unsigned_abs()));
         let bounds = gain.bounds();
@@ -170,8 +178,8 @@ fn violation(table: &Table, steps: u64, epsilon: f64) -> Bounds {
 }
 
 impl Mechanism for Tabulated {
-    fn name(&self) -> &'static str {
-        "optimal"
+    fn kind(&self) -> MechanismKind {
+        MechanismKind::Tabulated
     }
 
     fn method(&self) -> &'static str {
@@ -184,7 +192,7 @@ impl Mechanism for Tabulated {
     }
 
     fn parameters(&self) -> Vec<(&'static str, f64)> {
-        vec![("steps", self.steps as f64), ("reach", self.table.reach() as f64 * self.spacing())]
+        vec![("steps", self.steps as f64), ("support", self.table.support_in_steps() as f64 * self.spacing())]
     }
 
     fn guarantee(&self) -> Guarantee {
@@ -219,8 +227,10 @@ impl Mechanism for Tabulated {
         if t < 0.0 {
             return Some(Bounds::ZERO);
         }
-        let reach = (self.table.reach() as f64 + 1.0) * self.spacing();
-        Some((Bounds::ONE - self.law().exceeds(Wide::from(t.min(reach)) / Wide::from(self.spacing()))).clamp(0.0, 1.0))
+        let support = (self.table.support_in_steps() as f64 + 1.0) * self.spacing();
+        Some(
+            (Bounds::ONE - self.law().exceeds(Wide::from(t.min(support)) / Wide::from(self.spacing()))).clamp(0.0, 1.0),
+        )
     }
 
     fn releaser(&self) -> Result<Box<dyn Releaser>, MechanismError> {

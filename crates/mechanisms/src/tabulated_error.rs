@@ -72,7 +72,7 @@ impl StepLaw<'_> {
             if self.whole { self.beyond(k) } else { self.beyond(k) + slope * rest }
         };
         let shifted = if self.whole { t } else { t + Wide::from(0.5) };
-        let last = self.table.reach() as f64 + 1.0;
+        let last = self.table.support_in_steps() as f64 + 1.0;
         let (low, high) =
             (shifted.bounds().lower().floor().clamp(0.0, last), shifted.bounds().upper().floor().clamp(0.0, last));
         on(low as u64).hull(on(high as u64)).bounds().clamp(0.0, 1.0)
@@ -82,9 +82,9 @@ impl StepLaw<'_> {
     fn quantile_95(&self) -> Bounds {
         let twentieth = Wide::ONE / Wide::from(20.0);
         // The least k with P[|N| > k] <= 1/20 as far as can be proved, and as far as cannot be excluded.
-        let reach = self.table.reach();
+        let support = self.table.support_in_steps();
         let first =
-            |holds: &dyn Fn(Bounds) -> bool| (0..=reach).find(|&k| holds(self.beyond(k).bounds())).unwrap_or(reach);
+            |holds: &dyn Fn(Bounds) -> bool| (0..=support).find(|&k| holds(self.beyond(k).bounds())).unwrap_or(support);
         let limit = twentieth.bounds();
         let (low, high) = (first(&|p| p.lower() <= limit.upper()), first(&|p| p.upper() <= limit.lower()));
         if self.whole {

@@ -6,7 +6,9 @@ use crate::sharp::{Formula, sharp};
 use crate::truncated_error;
 use crate::truncated_loss::{self, worst_loss};
 use crate::truncated_profile;
-use crate::{Certificate, Epsilon, Errors, Guarantee, Mechanism, MechanismError, Notion, Releaser, Scale};
+use crate::{
+    Certificate, Epsilon, Errors, Guarantee, Mechanism, MechanismError, MechanismKind, Notion, Releaser, Scale,
+};
 use reticent_events::Event;
 use reticent_noise::randomness::{RandomBits, RandomnessError};
 use reticent_noise::{GeneralizedGaussian as Noise, Sampler, Truncated};
@@ -187,8 +189,8 @@ impl Formula for ClosedForm {
 }
 
 impl Mechanism for TruncatedGeneralizedGaussian {
-    fn name(&self) -> &'static str {
-        "generalized-gaussian"
+    fn kind(&self) -> MechanismKind {
+        MechanismKind::TruncatedGeneralizedGaussian
     }
 
     fn method(&self) -> &'static str {

@@ -3,7 +3,8 @@
 use crate::sensitivity_lattice::SensitivityLattice;
 use crate::sharp::{Formula, sharp};
 use crate::{
-    Certificate, Delta, Epsilon, Errors, Guarantee, Mechanism, MechanismError, Notion, Releaser, Scale, Sensitivity,
+    Certificate, Delta, Epsilon, Errors, Guarantee, Mechanism, MechanismError, MechanismKind, Notion, Releaser, Scale,
+    Sensitivity,
 };
 use reticent_events::Event;
 use reticent_noise::error::{quantile, usefulness};
@@ -39,7 +40,8 @@ use std::cmp::Ordering;
 /// use reticent_mechanisms::{Delta, Epsilon, Mechanism, Neighbours, Sensitivity, TruncatedLaplace};
 /// let count = Sensitivity::scalar(1.0, Neighbours::AddRemove)?;
 /// let mechanism = TruncatedLaplace::calibrate(&count, Epsilon::new(1.0)?, Delta::new(1e-6)?)?;
-/// assert!((mechanism.reach() - 13.664).abs() < 1e-3 && mechanism.usefulness(13.7).is_some_and(|p| p.lower() == 1.0));
+/// assert!((mechanism.support_in_answers() - 13.664).abs() < 1e-3);
+/// assert!(mechanism.usefulness(13.7).is_some_and(|p| p.lower() == 1.0));
 /// assert!(mechanism.delta(1.0)?.upper() <= 1e-6);
 /// # Ok::<(), reticent_mechanisms::MechanismError>(())
 /// ```
@@ -50,10 +52,27 @@ use std::cmp::Ordering;
 pub struct TruncatedLaplace {
     sensitivity: f64,
     scale: f64,
-    /// Its reach is in scales.
     noise: reticent_noise::TruncatedLaplace,
     guarantee: Guarantee,
     method: &'static str,
+}
+
+/// The largest noise there is, with its unit.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Support {
+    /// `A/b`, a number of noise scales.
+    InScales(f64),
+    /// `A`, in the unit of the answer, which is also that of the scale and of the sensitivity.
+    InAnswers(f64),
+}
+
+impl Support {
+    fn in_scales(self, scale: f64) -> f64 {
+        match self {
+            Support::InScales(support) => support,
+            Support::InAnswers(support) => support / scale,
+        }
+    }
 }
 
 impl TruncatedLaplace {
@@ -74,52 +93,58 @@ impl TruncatedLaplace {
         }
         let distance = one_distance(sensitivity)?;
         let scale = Scale::new(div_up(distance, epsilon))?.get();
-        let mut reach = paper_reach(epsilon, delta).bounds().upper();
+        let mut support = paper_support(epsilon, delta).bounds().upper();
         // An ulp more takes about an ulp off delta, and the bounds are a few ulps wide.
         for step in 0..60 {
-            let noise = reticent_noise::TruncatedLaplace::new(reach)?;
-            let certified = profile(distance, scale, reach, epsilon);
+            let noise = reticent_noise::TruncatedLaplace::new(support)?;
+            let certified = profile(distance, scale, support, epsilon);
             if certified.upper() <= delta {
                 let guarantee = Guarantee { notion: Notion::Approximate, epsilon, delta };
                 return Ok(TruncatedLaplace { sensitivity: distance, scale, noise, guarantee, method: "exact" });
             }
-            reach += reach * f64::EPSILON * f64::from(step).exp2();
+            support += support * f64::EPSILON * f64::from(step).exp2();
         }
         Err(MechanismError::NotCertified {
             what: "truncated Laplace noise",
-            reason: "no reach was proved to suffice".into(),
+            reason: "no support was proved to suffice".into(),
         })
     }
 
-    /// Noise of a given scale that ends at `reach`, promising the least `delta` that is proved at `epsilon`.
+    /// Noise of a given scale and support, promising the least `delta` that is proved at `epsilon`.
     ///
     /// # Errors
-    /// If the reach is not from 1e-12 to 1e6 scales, or more than one coordinate of the answer can move.
-    pub fn with_reach(
+    /// If the support is not from 1e-12 to 1e6 scales, or more than one coordinate of the answer
+    /// can move.
+    pub fn with_support(
         sensitivity: &Sensitivity,
         scale: Scale,
-        reach: f64,
+        support: Support,
         epsilon: Epsilon,
     ) -> Result<Self, MechanismError> {
         let (distance, scale, epsilon) = (one_distance(sensitivity)?, scale.get(), epsilon.get());
-        let noise = reticent_noise::TruncatedLaplace::new(reach / scale)?;
-        let delta = profile(distance, scale, noise.reach(), epsilon).upper();
+        let noise = reticent_noise::TruncatedLaplace::new(support.in_scales(scale))?;
+        let delta = profile(distance, scale, noise.support_in_scales(), epsilon).upper();
         let guarantee = Guarantee { notion: Notion::Approximate, epsilon, delta };
         Ok(TruncatedLaplace { sensitivity: distance, scale, noise, guarantee, method: "given" })
     }
 
-    /// `A`, the largest noise there is.
-    pub fn reach(&self) -> f64 {
-        self.noise.reach() * self.scale
+    /// `A/b`, which the noise, the certificate and the event are made of.
+    pub fn support_in_scales(&self) -> f64 {
+        self.noise.support_in_scales()
+    }
+
+    /// `A`, the largest noise there is, in units of the answer; rounded.
+    pub fn support_in_answers(&self) -> f64 {
+        self.noise.support_in_scales() * self.scale
     }
 
     fn error(&self, figure: Figure) -> Bounds {
-        sharp(&ErrorFormula { figure, reach: self.noise.reach(), scale: self.scale })
+        sharp(&ErrorFormula { figure, support: self.noise.support_in_scales(), scale: self.scale })
     }
 }
 
 /// `ln(1 + (e^epsilon - 1)/(2 delta))`, for large losses as `epsilon + ln(1 - (1 - 2 delta) e^-epsilon) - ln(2 delta)`, which does not overflow.
-fn paper_reach(epsilon: f64, delta: f64) -> Wide {
+fn paper_support(epsilon: f64, delta: f64) -> Wide {
     let (loss, twice_delta) = (Wide::from(epsilon), Wide::from(delta).times_power_of_two(1));
     if epsilon < 1.0 {
         (loss.exp_m1() / twice_delta).ln_1p()
@@ -141,26 +166,26 @@ fn one_distance(sensitivity: &Sensitivity) -> Result<f64, MechanismError> {
 struct Profile {
     distance: f64,
     scale: f64,
-    reach: f64,
+    support: f64,
     epsilon: f64,
 }
 
 impl Profile {
     /// `T(x)`.
     fn beyond<E: Enclosure>(&self, x: E) -> E {
-        let reach = x.exactly(self.reach);
-        let whole = (-x.exactly(-self.reach).exp_m1()).times_power_of_two(1);
+        let support = x.exactly(self.support);
+        let whole = (-x.exactly(-self.support).exp_m1()).times_power_of_two(1);
         // T(x) = e^-a (e^(a-x) - 1) for x from 0 to a, and the whole less T(-x) below. The part below is taken as
         // (1 - e^-a) + (1 - e^-|x|), a sum of like signs.
-        let right = |x: E| (-x.clone()).exp() * -(-(reach.clone() - x)).exp_m1();
-        let left = |x: E| -x.exactly(-self.reach).exp_m1() - x.exp_m1();
-        let (below, zero) = ((-reach.clone()), x.exactly(0.0));
+        let right = |x: E| (-x.clone()).exp() * -(-(support.clone() - x)).exp_m1();
+        let left = |x: E| -x.exactly(-self.support).exp_m1() - x.exp_m1();
+        let (below, zero) = ((-support.clone()), x.exactly(0.0));
         let inside = match x.compare(&zero) {
             Some(Ordering::Less) => left(x.clone()),
             Some(_) => right(x.clone()),
             None => left(x.clone()).hull(right(x.clone())),
         };
-        match (x.compare(&below), x.compare(&reach)) {
+        match (x.compare(&below), x.compare(&support)) {
             (Some(Ordering::Less | Ordering::Equal), _) => whole,
             (_, Some(Ordering::Greater | Ordering::Equal)) => zero,
             (Some(_), Some(_)) => inside,
@@ -174,8 +199,8 @@ impl Profile {
 impl Formula for Profile {
     fn at<E: Enclosure>(&self, like: &E) -> E {
         let (u, epsilon) = (like.exactly(self.distance) / like.exactly(self.scale), like.exactly(self.epsilon));
-        let end = like.exactly(self.reach) - u.clone();
-        let whole = self.beyond(like.exactly(-self.reach));
+        let end = like.exactly(self.support) - u.clone();
+        let whole = self.beyond(like.exactly(-self.support));
         let cut_off = || self.beyond(end.clone()) / whole.clone();
         let turning = || {
             let t = (epsilon.clone() - u.clone()).times_power_of_two(-1);
@@ -190,8 +215,8 @@ impl Formula for Profile {
     }
 }
 
-fn profile(distance: f64, scale: f64, reach: f64, epsilon: f64) -> Bounds {
-    sharp(&Profile { distance, scale, reach, epsilon }).clamp(0.0, 1.0)
+fn profile(distance: f64, scale: f64, support: f64, epsilon: f64) -> Bounds {
+    sharp(&Profile { distance, scale, support, epsilon }).clamp(0.0, 1.0)
 }
 
 #[derive(Clone, Copy)]
@@ -204,13 +229,13 @@ enum Figure {
 /// With `E = e^-a`: `E|X| = b [1 - a E/(1 - E)]`, `E X^2 = b^2 [2 - (a^2 + 2a) E/(1 - E)]`, entropy `ln(2 b (1 - E)) + E|X|/b`.
 struct ErrorFormula {
     figure: Figure,
-    reach: f64,
+    support: f64,
     scale: f64,
 }
 
 impl Formula for ErrorFormula {
     fn at<E: Enclosure>(&self, like: &E) -> E {
-        let (a, b, one) = (like.exactly(self.reach), like.exactly(self.scale), like.exactly(1.0));
+        let (a, b, one) = (like.exactly(self.support), like.exactly(self.scale), like.exactly(1.0));
         let rest = -(-a.clone()).exp_m1();
         let share = (-a.clone()).exp() / rest.clone();
         let mean = one - a.clone() * share.clone();
@@ -226,8 +251,8 @@ impl Formula for ErrorFormula {
 }
 
 impl Mechanism for TruncatedLaplace {
-    fn name(&self) -> &'static str {
-        "truncated-laplace"
+    fn kind(&self) -> MechanismKind {
+        MechanismKind::TruncatedLaplace
     }
 
     fn method(&self) -> &'static str {
@@ -239,7 +264,7 @@ impl Mechanism for TruncatedLaplace {
     }
 
     fn parameters(&self) -> Vec<(&'static str, f64)> {
-        vec![("reach", self.reach())]
+        vec![("support", self.support_in_answers())]
     }
 
     fn guarantee(&self) -> Guarantee {
@@ -247,16 +272,25 @@ impl Mechanism for TruncatedLaplace {
     }
 
     fn certificate(&self) -> Certificate {
-        Certificate::Delta(profile(self.sensitivity, self.scale, self.noise.reach(), self.guarantee.epsilon))
+        Certificate::Delta(profile(
+            self.sensitivity,
+            self.scale,
+            self.noise.support_in_scales(),
+            self.guarantee.epsilon,
+        ))
     }
 
     fn delta(&self, epsilon: f64) -> Result<Bounds, MechanismError> {
         let epsilon = Epsilon::new(epsilon)?.get();
-        Ok(profile(self.sensitivity, self.scale, self.noise.reach(), epsilon))
+        Ok(profile(self.sensitivity, self.scale, self.noise.support_in_scales(), epsilon))
     }
 
     fn event(&self) -> Event {
-        Event::TruncatedLaplace { scale: self.scale, reach: self.noise.reach(), sensitivity: self.sensitivity }
+        Event::TruncatedLaplace {
+            scale: self.scale,
+            support_in_scales: self.noise.support_in_scales(),
+            sensitivity: self.sensitivity,
+        }
     }
 
     fn errors(&self) -> Option<Errors> {
@@ -294,14 +328,17 @@ mod tests {
     }
 
     #[test]
-    fn the_reach_is_that_of_the_paper_and_delta_is_met_tightly() {
+    fn the_support_is_that_of_the_paper_and_delta_is_met_tightly() {
         for distance in [1.0, 0.3, 7e20] {
             for epsilon in [1e-9, 1e-3, 0.1, 1.0, 4.0, 30.0, 700.0] {
                 for delta in [1e-300, 1e-20, 1e-6, 1e-3, 0.1, 0.5] {
                     let mechanism = calibrated(distance, epsilon, delta);
                     let paper = distance / epsilon * (f64::exp_m1(epsilon) / (2.0 * delta)).ln_1p();
                     let overflow = !paper.is_finite();
-                    assert!(overflow || (mechanism.reach() / paper - 1.0).abs() < 1e-13, "{epsilon} {delta}");
+                    assert!(
+                        overflow || (mechanism.support_in_answers() / paper - 1.0).abs() < 1e-13,
+                        "{epsilon} {delta}"
+                    );
                     let Certificate::Delta(certified) = mechanism.certificate() else { unreachable!("approximate") };
                     assert!(certified.upper() <= delta, "{epsilon} {delta}: {certified:?}");
                     assert!(certified.lower() > delta * (1.0 - 1e-9), "{distance} {epsilon} {delta}: {certified:?}");
@@ -325,23 +362,23 @@ mod tests {
                 assert!(formula.relative_width() < 1e-12);
             }
         }
-        // A reach below half a sensitivity: two neighbours never give the same answer.
-        let narrow = TruncatedLaplace::with_reach(
+        // A support below half a sensitivity: two neighbours never give the same answer.
+        let narrow = TruncatedLaplace::with_support(
             &scalar(1.0),
             Scale::new(1.0).expect("valid"),
-            0.49,
+            Support::InAnswers(0.49),
             Epsilon::new(1.0).expect("valid"),
         );
         assert_eq!(narrow.map(|m| m.guarantee.delta), Ok(1.0));
     }
 
     #[test]
-    fn a_narrow_reach_is_judged_by_where_the_noise_ends() {
+    fn a_narrow_support_is_judged_by_where_the_noise_ends() {
         // D = 1, A = 0.8: neighbours share 0.6 of the line.
-        let mechanism = TruncatedLaplace::with_reach(
+        let mechanism = TruncatedLaplace::with_support(
             &scalar(1.0),
             Scale::new(2.0).expect("valid"),
-            0.8,
+            Support::InAnswers(0.8),
             Epsilon::new(0.2).expect("valid"),
         );
         let mechanism = mechanism.expect("valid");
@@ -366,7 +403,7 @@ mod tests {
     fn errors_are_those_of_the_integrals() {
         for (epsilon, delta) in [(0.01, 0.4), (0.5, 0.01), (3.0, 1e-9)] {
             let mechanism = calibrated(1.0, epsilon, delta);
-            let (b, a) = (mechanism.scale, mechanism.reach());
+            let (b, a) = (mechanism.scale, mechanism.support_in_answers());
             let cells = 400_000;
             let width = a / f64::from(cells);
             let density = |x: f64| (-x / b).exp() / (2.0 * b * -(-a / b).exp_m1());
@@ -388,13 +425,13 @@ mod tests {
     }
 
     #[test]
-    fn releases_stay_within_reach() {
+    fn releases_stay_within_the_support() {
         let mechanism = calibrated(0.1, 0.5, 1e-3);
         let releaser = mechanism.releaser().expect("a sampler");
         let mut random = SeededRandom::new(1);
         for _ in 0..20_000 {
             let released = releaser.release(5.0, &mut random).expect("seeded");
-            assert!((released - 5.0).abs() <= mechanism.reach() * (1.0 + 1e-12));
+            assert!((released - 5.0).abs() <= mechanism.support_in_answers() * (1.0 + 1e-12));
         }
         assert!(!releaser.accepts(f64::NAN) && releaser.spacing() < 1e-9);
     }
@@ -409,10 +446,15 @@ mod tests {
         refused(TruncatedLaplace::calibrate(&vector, epsilon, delta), "one number");
         refused(TruncatedLaplace::calibrate(&scalar(1.0), Epsilon::new(0.0).expect("valid"), delta), "epsilon");
         refused(TruncatedLaplace::calibrate(&scalar(1.0), epsilon, Delta::new(0.6).expect("valid")), "delta");
-        for reach in [f64::NAN, 0.0, -1.0, f64::INFINITY] {
+        for support in [f64::NAN, 0.0, -1.0, f64::INFINITY] {
             refused(
-                TruncatedLaplace::with_reach(&scalar(1.0), Scale::new(1.0).expect("valid"), reach, epsilon),
-                "reach",
+                TruncatedLaplace::with_support(
+                    &scalar(1.0),
+                    Scale::new(1.0).expect("valid"),
+                    Support::InScales(support),
+                    epsilon,
+                ),
+                "support",
             );
         }
     }

@@ -6,7 +6,8 @@ use reticent_mechanisms::{
     Distance, Epsilon, Exponential, GaussianMechanism, GaussianMethod, GeneralizedGaussian, GeneralizedGaussianMethod,
     InflatedGeneralizedGaussian, Laplace, Mechanism, MechanismError, Neighbours, Notion, Order, PermuteAndFlip,
     RandomScaleGaussianMechanism, RandomScaleLaplace, RandomizedResponse, Scale, Sensitivity, Staircase, StaircaseAim,
-    Tabulated, TruncatedGeneralizedGaussian, TruncatedLaplace, TruncatedMethod, UtilityChange, utility_sensitivity,
+    Support, Tabulated, TruncatedGeneralizedGaussian, TruncatedLaplace, TruncatedMethod, UtilityChange,
+    utility_sensitivity,
 };
 use reticent_noise::Table;
 use reticent_noise::random_scale::{
@@ -367,8 +368,13 @@ fn laplace_noise_that_ends() {
             }
         }
         for scale in HOSTILE.iter().filter_map(|&value| Scale::new(value).ok()) {
-            for reach in HOSTILE {
-                made += usize::from(check(TruncatedLaplace::with_reach(&scalar, scale, reach, few_losses()[2])));
+            for support in HOSTILE {
+                made += usize::from(check(TruncatedLaplace::with_support(
+                    &scalar,
+                    scale,
+                    Support::InAnswers(support),
+                    few_losses()[2],
+                )));
             }
         }
     }

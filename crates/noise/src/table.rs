@@ -98,7 +98,7 @@ impl Table {
     }
 
     /// `n`, the largest integer that is drawn.
-    pub fn reach(&self) -> u64 {
+    pub fn support_in_steps(&self) -> u64 {
         self.weights.len() as u64 - 1
     }
 }
@@ -135,7 +135,7 @@ mod tests {
     fn sums_and_parts_are_exact() {
         let weights = vec![(1u128 << 100) + (1 << 80), 1 << 90, 1 << 90, 7, 0, 0];
         let table = Table::new(weights.clone()).expect("valid");
-        assert_eq!((table.reach(), table.weights()), (3, &weights[..4]));
+        assert_eq!((table.support_in_steps(), table.weights()), (3, &weights[..4]));
         assert_eq!(table.total(), weights[0] + 2 * (weights[1] + weights[2] + weights[3]));
         assert_eq!(table.weight(1), 1 << 90);
         assert_eq!((table.weight(4), table.weight(u64::MAX)), (0, 0));

@@ -23,6 +23,12 @@ pub(crate) trait Pair: Debug + Send + Sync {
         f64::INFINITY
     }
 
+    /// No outcome has a loss below this; minus infinity if `Q` has outcomes that `P` has not. By
+    /// default that of a pair that may be exchanged.
+    fn least_loss(&self) -> f64 {
+        if self.infinite().upper() > 0.0 { f64::NEG_INFINITY } else { -self.greatest_loss() }
+    }
+
     /// About how many times longer than a closed form an evaluation takes.
     fn effort(&self) -> f64 {
         1.0

@@ -63,7 +63,7 @@ pub(super) fn truncated_laplace(request: &Request) -> Outcome {
     let (epsilon, delta) = (Epsilon::new(share.epsilon), Delta::new(delta));
     let (epsilon, delta) = (epsilon.map_err(failed(NAME))?, delta.map_err(failed(NAME))?);
     let mechanism = TruncatedLaplace::calibrate(&sensitivity, epsilon, delta).map_err(failed(NAME))?;
-    let noise = reticent_noise::TruncatedLaplace::new(mechanism.reach() / mechanism.scale())
+    let noise = reticent_noise::TruncatedLaplace::new(mechanism.support_in_scales())
         .map_err(|error| refuse(NAME, error.to_string()))?;
     let law = additive_law(noise, &mechanism)?;
     Candidate::new(request, mechanism, law, "Laplace noise without its far tails, which the exception pays for")

@@ -61,6 +61,51 @@ fn every_accountant_has_its_say() {
     assert!(upper - lower <= 1e-6 * upper, "{finer}");
 }
 
+/// The support of an event is in scales and that of a command in units of the answer: two releases
+/// of noise that costs a delta of 1e-6 each for certain have no epsilon at 1e-6. (A support divided
+/// by the scale twice made it 8.)
+#[test]
+fn truncated_laplace_noise_is_read_in_the_units_it_was_written_in() {
+    let calibrated =
+        reticent("calibrate truncated-laplace --epsilon 4 --delta 1e-6 --sensitivity 1 --format json").json();
+    let event = calibrated["event"].to_string();
+    let support = calibrated["parameters"]["support"].as_f64().unwrap();
+    assert!((support / 4.275_969_491_973_291 - 1.0).abs() < 1e-12, "{calibrated}");
+    let typed = format!("truncated-laplace scale=0.25 support={support}");
+    let from_file = |more: &str, times: u64| {
+        let events = format!(r#"[{{"mechanism": "repetition", "times": {times}, "event": {event}}}]"#);
+        reticent_with_input(&format!("account --events - {more} --format json"), events.as_bytes()).json()
+    };
+    let from_words =
+        |more: &str, times: u64| account(&[&format!("{typed} times={times}")], &format!("{more} --format json")).json();
+    for answer in [from_file("--delta 1e-6", 2), from_words("--delta 1e-6", 2)] {
+        assert_eq!(
+            (&answer["epsilon"]["lower"], &answer["epsilon"]["upper"]),
+            (&Value::Null, &Value::Null),
+            "{answer}"
+        );
+    }
+    for answer in [from_file("--epsilon 4", 1), from_words("--epsilon 4", 1)] {
+        let (lower, upper) = bracket(&answer["delta"]);
+        assert!(lower <= 1e-6 * (1.0 + 1e-12) && upper >= 1e-6 * (1.0 - 1e-9) && upper - lower < 1e-15, "{answer}");
+    }
+    for answer in [from_file("--delta 3e-6", 2), from_words("--delta 3e-6", 2)] {
+        let (lower, upper) = bracket(&answer["epsilon"]);
+        assert!(lower > 7.9 && upper <= 8.0 * (1.0 + 1e-12), "{answer}");
+    }
+}
+
+/// Nothing was known beyond a loss of 700, and it was said that epsilon is at least 1e9.
+#[test]
+fn a_truncated_laplace_loss_above_700_has_no_false_lower_bound() {
+    let answer = account(&["truncated-laplace scale=1 support=2000 sensitivity=1000"], "--delta 1e-6 --format json");
+    let answer = answer.json();
+    let (lower, upper) = bracket(&answer["epsilon"]);
+    // delta = 1 - e^((epsilon - 1000)/2), but for what is beyond a thousand scales.
+    let exact = 1000.0 + 2.0 * f64::ln_1p(-1e-6);
+    assert!(lower <= exact * (1.0 + 1e-12) && exact * (1.0 - 1e-12) <= upper && upper - lower < 1e-3, "{answer}");
+}
+
 /// A file says the same as words do, and so does standard input.
 #[test]
 fn events_come_from_files_too() {

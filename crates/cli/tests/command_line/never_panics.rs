@@ -55,7 +55,7 @@ pub const REQUESTS: &[&str] = &[
     "choose --epsilon 1 --sensitivity 1 --release --metric quantile:0.9",
     "noise random-scale-gaussian --sigmas 1:0.9,3:0.1 --sensitivity 1",
     "calibrate truncated-laplace --epsilon 1 --delta 1e-6 --sensitivity 1",
-    "profile truncated-laplace --scale 1 --reach 10 --sensitivity 1 --epsilon 0.5",
+    "profile truncated-laplace --scale 1 --support 10 --sensitivity 1 --epsilon 0.5",
     "calibrate gaussian --epsilon 1 --delta 1e-6 --sensitivity 1 --releases 9",
     "noise truncated-laplace --epsilon 0.5 --delta 1e-3 --sensitivity 2 --clamp 0,9",
 ];

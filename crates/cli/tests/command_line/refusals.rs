@@ -71,7 +71,7 @@ fn messages_name_the_option_and_what_is_accepted() {
         ("calibrate random-scale-laplace --family gamma --shape 2 --epsilon 1 --l1 1", "needs --dimension"),
         ("calibrate random-scale-gaussian --sigmas 1,2 --epsilon 1 --delta 0.1 --sensitivity 1", "--sigmas holds `1`"),
         ("calibrate truncated-laplace --epsilon 1 --delta 0.7 --sensitivity 1", "`delta` is 7e-1, but it must be"),
-        ("profile truncated-laplace --scale 1 --sensitivity 1", "needs --reach"),
+        ("profile truncated-laplace --scale 1 --sensitivity 1", "needs --support"),
         ("noise exponential --epsilon 1 --sensitivity 1 --count 3", "adds no noise to an answer"),
         ("noise laplace --epsilon 1 --sensitivity 1 --clamp 0,1 --count 3", "--clamp would make depend"),
         ("profile laplace --sigma 1", "--sigma is not used by the laplace mechanism"),

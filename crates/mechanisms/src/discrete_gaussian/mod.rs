@@ -2,11 +2,11 @@
 
 mod tails;
 
-use crate::MechanismError;
 use crate::gaussian::analytic::analytic;
 use crate::guarantee::{Certificate, Guarantee, Notion};
 use crate::mechanism::{Errors, Mechanism, Releaser};
 use crate::parameters::{Delta, Epsilon};
+use crate::{MechanismError, MechanismKind};
 use reticent_events::Event;
 use reticent_noise::randomness::{RandomBits, RandomnessError};
 use reticent_noise::{DiscreteGaussian, IntegerNoise, Lattice, Sampler, Spread};
@@ -266,8 +266,8 @@ fn moments(sigma: f64) -> (Wide, Wide, Wide) {
 }
 
 impl Mechanism for DiscreteGaussianMechanism {
-    fn name(&self) -> &'static str {
-        "discrete-gaussian"
+    fn kind(&self) -> MechanismKind {
+        MechanismKind::DiscreteGaussian
     }
 
     fn method(&self) -> &'static str {

@@ -11,11 +11,11 @@ mod profile;
 pub use method::GaussianMethod;
 pub use profile::GaussianProfile;
 
-use crate::MechanismError;
 use crate::guarantee::{Certificate, Guarantee, Notion};
 use crate::mechanism::{Errors, Mechanism, Releaser};
 use crate::parameters::{Delta, Distance, Epsilon, Scale};
 use crate::sensitivity_lattice::SensitivityLattice;
+use crate::{MechanismError, MechanismKind};
 use reticent_events::Event;
 use reticent_noise::Gaussian;
 use reticent_numerics::normal::normal_sf;
@@ -178,8 +178,8 @@ pub(crate) fn normal_errors(sigma: f64) -> Errors {
 }
 
 impl Mechanism for GaussianMechanism {
-    fn name(&self) -> &'static str {
-        "gaussian"
+    fn kind(&self) -> MechanismKind {
+        MechanismKind::Gaussian
     }
 
     fn method(&self) -> &'static str {

@@ -27,7 +27,8 @@ pub(crate) use shift::Shift;
 pub(crate) use taylor::loss_coefficients;
 
 use crate::{
-    Certificate, Delta, Distance, Epsilon, Errors, Guarantee, Mechanism, MechanismError, Notion, Releaser, Scale,
+    Certificate, Delta, Distance, Epsilon, Errors, Guarantee, Mechanism, MechanismError, MechanismKind, Notion,
+    Releaser, Scale,
 };
 use reticent_events::Event;
 use reticent_noise::Lattice;
@@ -246,8 +247,8 @@ fn on_lattice(lattice: Lattice, sensitivities: &[f64]) -> Result<Vec<f64>, Mecha
 }
 
 impl Mechanism for GeneralizedGaussian {
-    fn name(&self) -> &'static str {
-        "generalized-gaussian"
+    fn kind(&self) -> MechanismKind {
+        MechanismKind::GeneralizedGaussian
     }
 
     fn method(&self) -> &'static str {

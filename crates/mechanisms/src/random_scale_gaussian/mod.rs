@@ -2,12 +2,12 @@
 
 mod profile;
 
-use crate::MechanismError;
 use crate::gaussian::GaussianProfile;
 use crate::guarantee::{Certificate, Guarantee, Notion};
 use crate::mechanism::{Errors, Mechanism, Releaser};
 use crate::parameters::{Delta, Distance, Epsilon};
 use crate::sensitivity_lattice::SensitivityLattice;
+use crate::{MechanismError, MechanismKind};
 use reticent_events::Event;
 use reticent_noise::{GaussianMixture, Noise, NoiseError};
 use reticent_numerics::quadrature::{Integrand, Options, integrate_with_tail};
@@ -177,8 +177,8 @@ impl Integrand for EntropyDensity<'_> {
 }
 
 impl Mechanism for RandomScaleGaussianMechanism {
-    fn name(&self) -> &'static str {
-        "random-scale-gaussian"
+    fn kind(&self) -> MechanismKind {
+        MechanismKind::RandomScaleGaussian
     }
 
     fn method(&self) -> &'static str {

@@ -9,7 +9,9 @@ mod profile;
 
 pub use epsilon::{MOST_COORDINATES, independent_epsilon, reused_epsilon, scalar_epsilon, shared_epsilon};
 
-use crate::{Certificate, Distance, Epsilon, Errors, Guarantee, Mechanism, MechanismError, Notion, Releaser};
+use crate::{
+    Certificate, Distance, Epsilon, Errors, Guarantee, Mechanism, MechanismError, MechanismKind, Notion, Releaser,
+};
 use profile::Profile;
 use reticent_events::{Event, InverseScale as ChargedInverseScale};
 use reticent_noise::random_scale::InverseScale;
@@ -206,8 +208,8 @@ impl RandomScaleLaplace {
 }
 
 impl Mechanism for RandomScaleLaplace {
-    fn name(&self) -> &'static str {
-        "random-scale-laplace"
+    fn kind(&self) -> MechanismKind {
+        MechanismKind::RandomScaleLaplace
     }
 
     fn method(&self) -> &'static str {
@@ -336,7 +338,7 @@ fn charged(inverse_scale: &InverseScale) -> ChargedInverseScale {
             let (first, second, weight) = (family.first(), family.second(), family.weight());
             ChargedInverseScale::TwoPoint { first, second, weight }
         }
-        InverseScale::Gamma(family) => ChargedInverseScale::Gamma { shape: family.shape(), scale: family.scale() },
+        InverseScale::Gamma(family) => ChargedInverseScale::Gamma { shape: family.shape(), theta: family.scale() },
         InverseScale::Uniform(family) => ChargedInverseScale::Uniform { lower: family.lower(), upper: family.upper() },
         InverseScale::TruncatedGaussian(family) => ChargedInverseScale::TruncatedGaussian {
             mu: family.mu(),

@@ -21,27 +21,28 @@ pub(crate) struct DiscretePair<N> {
     greatest: Bounds,
     mass: Bounds,
     /// How far out tails are evaluated.
-    reach: u128,
+    far_out: u128,
 }
 
 impl<N: IntegerNoise> DiscretePair<N> {
     /// Noise whose loss is `min(greatest, slope * (D/2 - n))`, and above the negative of `greatest`.
     pub(crate) fn new(noise: N, distance: u64, slope: f64, greatest: Bounds) -> Self {
         let mass = noise.mass(&Bounds::ONE);
-        DiscretePair { noise, distance, slope, greatest, mass, reach: u128::MAX }
+        DiscretePair { noise, distance, slope, greatest, mass, far_out: u128::MAX }
     }
 
-    /// The same, with tails beyond `reach` known to be no larger than there: where a sum would have many terms, none of which is above the least `f64`.
-    pub(crate) fn within(self, reach: f64) -> Self {
-        DiscretePair { reach: reach as u128, ..self }
+    /// The same, with tails beyond `far_out` known to be no larger than there: where a sum would
+    /// have many terms, none of which is above the least `f64`.
+    pub(crate) fn within(self, far_out: f64) -> Self {
+        DiscretePair { far_out: far_out as u128, ..self }
     }
 
-    /// `P[N <= m]`. Beyond `reach` a tail lies between 0 and the one there.
+    /// `P[N <= m]`. Beyond `far_out` a tail lies between 0 and the one there.
     fn at_most(&self, m: i128) -> Bounds {
         let tail = |n: i128| {
             let n = n.unsigned_abs();
-            let tail = self.noise.upper_tail(n.min(self.reach), &Bounds::ONE) / self.mass;
-            if n <= self.reach { tail } else { Bounds::new(0.0, tail.upper()) }
+            let tail = self.noise.upper_tail(n.min(self.far_out), &Bounds::ONE) / self.mass;
+            if n <= self.far_out { tail } else { Bounds::new(0.0, tail.upper()) }
         };
         if m < 0 { tail(-m) } else { Bounds::ONE - tail(m + 1) }
     }

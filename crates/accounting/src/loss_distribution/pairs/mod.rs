@@ -9,10 +9,13 @@ mod laplace;
 mod of_event;
 mod subsampled;
 mod tabulated;
+mod truncated_laplace;
 
 #[cfg(test)]
 pub(super) use atoms::AtomsPair;
 pub(crate) use of_event::{Term, pairs_of};
+#[cfg(test)]
+pub(super) use subsampled::{Direction, SubsampledPair};
 
 /// Pairs of every kind, each with a step, for tests of what is done with pairs.
 #[cfg(test)]
@@ -28,6 +31,7 @@ pub(super) fn examples() -> Vec<(std::sync::Arc<dyn super::pair::Pair>, f64)> {
         (laplace(), 0.017),
         (promise(), 0.03),
         (Arc::new(atoms::AtomsPair::randomized_response(1.1, 5)), 0.013),
+        (Arc::new(truncated_laplace::TruncatedLaplacePair::new(8.0, Bounds::exact(1.2))), 0.014),
         (Arc::new(SubsampledPair::new(gaussian(), 0.2, Direction::Removed)), 0.01),
         (Arc::new(SubsampledPair::new(gaussian(), 0.2, Direction::Added)), 0.01),
         (Arc::new(SubsampledPair::new(laplace(), 0.4, Direction::Removed)), 0.01),

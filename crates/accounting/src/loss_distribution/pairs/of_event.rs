@@ -9,13 +9,14 @@ use super::gaussian::GaussianPair;
 use super::laplace::LaplacePair;
 use super::subsampled::{Direction, SubsampledPair};
 use super::tabulated::TabulatedPair;
+use super::truncated_laplace::TruncatedLaplacePair;
 use crate::promise::drawn;
 use crate::{AccountingError, Charges};
 use reticent_events::Event;
 use reticent_mechanisms::{
     BoundedQuery, Distance, Epsilon, Exponential, GeneralizedGaussian, InflatedGeneralizedGaussian, Mechanism,
     MechanismError, Neighbours, Order, RandomScaleGaussianMechanism, RandomScaleLaplace, Scale, Sensitivity, Staircase,
-    TruncatedGeneralizedGaussian, TruncatedLaplace, UtilityChange,
+    TruncatedGeneralizedGaussian, UtilityChange,
 };
 use reticent_noise::{DiscreteGaussian, DiscreteLaplace, Table};
 use reticent_numerics::{Bounds, Enclosure};
@@ -57,9 +58,7 @@ fn terms(charges: &Charges, direction: Direction) -> Result<Vec<Term>, Accountin
         }
     }
     if rho.upper() > 0.0 {
-        // Gaussian noise of mu^2/2 = rho is one of the mechanisms it may have been.
-        let gaussian = (rho * Bounds::exact(2.0)).sqrt();
-        terms.push(apart(ConcentratedPair::new(rho.upper()), GaussianPair::new(gaussian)));
+        terms.push(concentrated(rho));
     }
     if square.upper() > 0.0 {
         terms.push(same(GaussianPair::new(square.sqrt())));
@@ -79,6 +78,12 @@ fn same(pair: impl Pair + 'static) -> Term {
 
 fn apart(dominating: impl Pair + 'static, attained: impl Pair + 'static) -> Term {
     Term { dominating: Arc::new(dominating), attained: Arc::new(attained), times: 1 }
+}
+
+/// Some zero-concentrated mechanism: Gaussian noise of `mu^2/2 = rho` is one that it may have been.
+fn concentrated(rho: Bounds) -> Term {
+    let gaussian = (rho * Bounds::exact(2.0)).sqrt();
+    apart(ConcentratedPair::new(rho.upper()), GaussianPair::new(gaussian))
 }
 
 /// A release that tells nothing: what is known from below where neighbours that attain a profile are not known.
@@ -103,13 +108,8 @@ fn term(event: &Event, direction: Direction) -> Result<Term, AccountingError> {
     Ok(match event {
         Event::Laplace { scale, sensitivity } => same(LaplacePair::new(mu(*scale, *sensitivity))),
         Event::Gaussian { sigma, sensitivity } => same(GaussianPair::new(mu(*sigma, *sensitivity))),
-        Event::TruncatedLaplace { scale, reach, sensitivity } => {
-            let distance = Sensitivity::scalar(*sensitivity, Neighbours::AddRemove)?;
-            let mechanism = TruncatedLaplace::with_reach(&distance, Scale::new(*scale)?, *reach, Epsilon::new(0.0)?)?;
-            // Outputs that only one of two neighbours has are all that is left above D/b.
-            let greatest = mu(*scale, *sensitivity).upper() * (1.0 + 1e-12);
-            let infinite = mechanism.delta(greatest.min(700.0))?;
-            same(ProfilePair::new(Box::new(mechanism), greatest, infinite))
+        Event::TruncatedLaplace { scale, support_in_scales, sensitivity } => {
+            same(TruncatedLaplacePair::new(*support_in_scales, mu(*scale, *sensitivity)))
         }
         Event::Tabulated { weights, sensitivity_steps, .. } => {
             let table = Table::from_parts(weights).map_err(MechanismError::from)?;
@@ -203,14 +203,19 @@ fn term(event: &Event, direction: Direction) -> Result<Term, AccountingError> {
                 apart(sample(base.dominating), sample(base.attained))
             }
         }
-        other => {
-            return Err(AccountingError::NotCovered {
-                accountant: "loss-distribution",
-                mechanism: other.mechanism(),
-                reason: "its loss distribution is not known",
-            });
+        Event::ZeroConcentrated { rho } => concentrated(Bounds::exact(*rho)),
+        Event::RandomScaleLaplaceVector { .. } => {
+            return Err(not_covered(event, "the loss distribution of several coordinates is not known"));
+        }
+        // Charges have opened them.
+        Event::Composition { .. } | Event::Repetition { .. } => {
+            return Err(not_covered(event, "it is several releases"));
         }
     })
+}
+
+fn not_covered(event: &Event, reason: &'static str) -> AccountingError {
+    AccountingError::NotCovered { accountant: "loss-distribution", mechanism: event.mechanism(), reason }
 }
 
 /// What ran on one sample: a single release, or Gaussian noise several times, which is Gaussian noise.

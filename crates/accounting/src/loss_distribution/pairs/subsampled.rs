@@ -2,7 +2,7 @@
 
 use super::super::pair::{Pair, Point, Test, at_most_one, probability};
 use reticent_numerics::rounding::mul_down;
-use reticent_numerics::{Bounds, Enclosure};
+use reticent_numerics::{Bounds, Enclosure, nearest};
 use std::sync::Arc;
 
 /// Which of two neighbours has the unit.
@@ -97,6 +97,24 @@ impl SubsampledPair {
     }
 }
 
+impl SubsampledPair {
+    fn greatest_of(&self, direction: Direction) -> f64 {
+        let rate = self.rate;
+        match direction {
+            Direction::Removed => {
+                let greatest = self.base.greatest_loss();
+                if greatest > 700.0 { greatest } else { (rate * Bounds::exact(greatest).exp_m1()).ln_1p().upper() }
+            }
+            // -ln(1 - r (1 - e^-g)), where g is infinite if outputs exist that only one of two
+            // neighbours has.
+            Direction::Added => {
+                let base = if self.base.infinite().upper() > 0.0 { f64::INFINITY } else { self.base.greatest_loss() };
+                (-(rate * Bounds::exact(-base).exp_m1()).ln_1p()).upper()
+            }
+        }
+    }
+}
+
 impl Pair for SubsampledPair {
     fn at(&self, loss: f64) -> Point {
         match self.direction {
@@ -119,22 +137,21 @@ impl Pair for SubsampledPair {
     /// The images of `a` and `-a`, where `a` is the largest of the base's.
     fn atoms(&self) -> Vec<f64> {
         let sign = if self.direction == Direction::Removed { 1.0 } else { -1.0 };
-        let image = |loss: f64| sign * (self.rate.estimate() * (sign * loss).exp_m1()).ln_1p();
+        let image = |loss: f64| sign * nearest::ln_1p(self.rate.estimate() * nearest::exp_m1(sign * loss));
         self.base.atoms().into_iter().flat_map(|atom| [image(atom), -image(-atom)]).collect()
     }
 
     fn greatest_loss(&self) -> f64 {
-        let rate = self.rate;
+        self.greatest_of(self.direction)
+    }
+
+    /// That of the other direction, whose pair is this one exchanged: `Q` has outcomes of its own
+    /// where a unit is added and the base reveals some for certain.
+    fn least_loss(&self) -> f64 {
         match self.direction {
-            Direction::Removed => {
-                let greatest = self.base.greatest_loss();
-                if greatest > 700.0 { greatest } else { (rate * Bounds::exact(greatest).exp_m1()).ln_1p().upper() }
-            }
-            // -ln(1 - r (1 - e^-g)), where g is infinite if outputs exist that only one of two neighbours has.
-            Direction::Added => {
-                let base = if self.base.infinite().upper() > 0.0 { f64::INFINITY } else { self.base.greatest_loss() };
-                (-(rate * Bounds::exact(-base).exp_m1()).ln_1p()).upper()
-            }
+            Direction::Removed => -self.greatest_of(Direction::Added),
+            Direction::Added if self.base.infinite().upper() > 0.0 => f64::NEG_INFINITY,
+            Direction::Added => -self.greatest_of(Direction::Removed),
         }
     }
 }

@@ -2,7 +2,7 @@
 
 use super::super::pair::{Pair, Point, probability};
 use reticent_noise::Table;
-use reticent_numerics::{Bounds, Enclosure};
+use reticent_numerics::{Bounds, Enclosure, nearest};
 
 /// Integer noise from a table of exact weights, moved by `S` steps: `P` has the weight `w_|n|` at the step `n` and `Q` the weight `w_|n - S|`. A move by less
 /// reveals less (proof at `reticent_mechanisms::Tabulated`).
@@ -18,17 +18,18 @@ pub(crate) struct TabulatedPair {
     infinite: Bounds,
 }
 
-/// More than a computed loss is off.
+/// More than a computed loss is off: by `3 u` for the quotient of two rounded integers and `u`
+/// times a logarithm of at most `126 ln 2` for the logarithm, `u` being half an ulp of 1.
 const OFF: f64 = 1e-13;
 
 impl TabulatedPair {
     /// Of a table and a move.
     pub(crate) fn new(table: &Table, steps: u64) -> Self {
-        let (reach, steps) = (table.reach() as i128, i128::from(steps));
+        let (support, steps) = (table.support_in_steps() as i128, i128::from(steps));
         let weight = |n: i128| u64::try_from(n.unsigned_abs()).map_or(0, |n| table.weight(n));
         let outcomes =
-            (-reach..=reach + steps).map(|n| (weight(n), weight(n - steps))).filter(|&(p, q)| p > 0 || q > 0);
-        let loss = |(p, q): (u128, u128)| if q == 0 { f64::INFINITY } else { (p as f64 / q as f64).ln() };
+            (-support..=support + steps).map(|n| (weight(n), weight(n - steps))).filter(|&(p, q)| p > 0 || q > 0);
+        let loss = |(p, q): (u128, u128)| if q == 0 { f64::INFINITY } else { nearest::ln(p as f64 / q as f64) };
         let mut outcomes: Vec<(f64, (u128, u128))> = outcomes.map(|masses| (loss(masses), masses)).collect();
         outcomes.sort_by(|a, b| b.0.total_cmp(&a.0));
         let share = |sum: u128| whole(sum) / whole(table.total());
