@@ -8,6 +8,8 @@ mod amplifiers;
 mod explained;
 mod folders;
 mod grammar;
+mod influence;
+mod neighbours;
 mod noiseless;
 mod one_row;
 mod refusals;

@@ -1,0 +1,80 @@
+//! What the machine found, made small: each was a violation once.
+
+use super::case::violation;
+use super::cell::{
+    Cell::{self, Integer, Null},
+    bytes, text,
+};
+use super::layout::Format;
+use super::layout::Layout;
+use super::violation::Change;
+use super::world::{Row, World};
+use crate::Options;
+use crate::tests::noiseless::wait;
+use reticent_policy::ColumnType;
+
+/// A case as the machine prints it.
+pub(super) struct Found {
+    pub(super) sql: &'static str,
+    /// `max_groups` and `max_rows`.
+    pub(super) options: (Option<u32>, Option<u32>),
+    pub(super) unit: ColumnType,
+    pub(super) people: Vec<Row>,
+    pub(super) visits: Vec<Row>,
+    pub(super) records: Vec<Row>,
+    pub(super) layout: Layout,
+    pub(super) change: Change,
+    pub(super) key: u64,
+}
+
+/// The text with `⟨a*3⟩` written out as `aaa`.
+fn expanded(short: &str) -> String {
+    let mut text = String::new();
+    for (place, piece) in short.split('⟨').enumerate() {
+        match piece.split_once('⟩') {
+            Some((repeated, rest)) if place > 0 => {
+                let (unit, times) = repeated.rsplit_once('*').expect("a piece and how often");
+                text += &unit.repeat(times.parse().expect("a number"));
+                text += rest;
+            }
+            _ => text += piece,
+        }
+    }
+    text
+}
+
+/// Asserts that the case shows no violation any more.
+fn holds(found: Found) {
+    let Found { sql, options: (max_groups, max_rows), unit, people, visits, records, layout, change, key } = found;
+    let world = World { unit, people, visits, records };
+    let options = Options { max_groups, max_rows, ..Options::default() };
+    let shown = wait(violation(&expanded(sql), false, options, (&world, layout, &change), key));
+    assert_eq!(shown, Ok(None), "{sql}");
+}
+
+/// A mark of UTF-8 at the beginning of somebody's first cell was left out if it was the first of a file without a header: the text depended
+/// on whose row comes first.
+#[test]
+fn a_mark_in_the_first_cell_of_a_file_without_a_header_is_data() {
+    let nobody = || vec![Null; 10];
+    let row = |id: i64, word: Cell| {
+        let mut row = nobody();
+        row[0] = Integer(id);
+        row[6] = word;
+        row
+    };
+    let csv = Format::Csv { header: false, gzip: false };
+    for mark in [text("\u{feff}a", 1), bytes(&[0xff, 0xfe]), bytes(&[0x1f, 0x8b])] {
+        holds(Found {
+            sql: "SELECT p.k AS k0, COUNT(*) AS a0 FROM people AS p GROUP BY 1",
+            options: (None, None),
+            unit: ColumnType::Integer,
+            people: vec![row(1, Null), row(0, mark)],
+            visits: vec![],
+            records: vec![],
+            layout: Layout { format: csv, unit_first: false, ..Layout::PLAIN },
+            change: Change::Removed { person: Integer(1), record: 0 },
+            key: 1,
+        });
+    }
+}

@@ -1,0 +1,84 @@
+//! The functions that the grammar calls, each with the arguments that it takes: all that are offered, and no others.
+//!
+//! A letter is an argument: `i` an integer, `f` a real, `s` a text, `b` a truth value, `d` a date, `m` a moment, `t` a
+//! date or a moment, `*` of the type that the result has; literals are `w` (a whole number), `c` (a count, from 1), `l`
+//! (a text), `p` (a pattern), `g` (flags of a pattern), `q` (a part of a date), `u` (a part that dates are cut to).
+
+/// A function, the letter of its result, and its lists of arguments.
+pub(super) type Signature = (&'static str, char, &'static [&'static str]);
+
+pub(super) const FUNCTIONS: &[Signature] = &[
+    ("coalesce", '*', &["**", "***"]),
+    ("nvl", '*', &["**"]),
+    ("nullif", '*', &["**"]),
+    ("greatest", '*', &["**", "***"]),
+    ("least", '*', &["**", "***"]),
+    ("abs", 'i', &["i"]),
+    ("abs", 'f', &["f"]),
+    ("ceil", 'f', &["f", "i"]),
+    ("floor", 'f', &["f", "i"]),
+    ("round", 'f', &["f", "fw"]),
+    ("round", 'i', &["iw", "iw", "i"]),
+    ("trunc", 'f', &["f", "fw", "iw"]),
+    ("signum", 'f', &["f", "i"]),
+    ("isnan", 'b', &["f"]),
+    ("iszero", 'b', &["f", "i"]),
+    ("nanvl", 'f', &["ff"]),
+    ("ln", 'f', &["f", "i"]),
+    ("log10", 'f', &["f", "i"]),
+    ("log2", 'f', &["f", "i"]),
+    ("exp", 'f', &["f", "i"]),
+    ("sin", 'f', &["f"]),
+    ("cos", 'f', &["f"]),
+    ("tan", 'f', &["f"]),
+    ("asin", 'f', &["f"]),
+    ("acos", 'f', &["f"]),
+    ("atan", 'f', &["f"]),
+    ("cbrt", 'f', &["f"]),
+    ("degrees", 'f', &["f"]),
+    ("radians", 'f', &["f"]),
+    ("sqrt", 'f', &["f", "i"]),
+    ("log", 'f', &["f", "ff", "if", "i"]),
+    ("atan2", 'f', &["ff", "if"]),
+    ("power", 'f', &["ff", "fi"]),
+    ("power", 'i', &["ii", "iw"]),
+    ("lower", 's', &["s"]),
+    ("upper", 's', &["s"]),
+    ("initcap", 's', &["s"]),
+    ("reverse", 's', &["s"]),
+    ("btrim", 's', &["s", "sl", "ss"]),
+    ("ltrim", 's', &["s", "sl", "ss"]),
+    ("rtrim", 's', &["s", "sl", "ss"]),
+    ("left", 's', &["sw"]),
+    ("right", 's', &["sw"]),
+    ("substr", 's', &["sw", "swc"]),
+    ("split_part", 's', &["slc"]),
+    ("concat", 's', &["ss", "sss", "si", "sf", "sd", "sm", "sb"]),
+    ("concat_ws", 's', &["lss", "sss", "lsi", "lsd"]),
+    ("character_length", 'i', &["s"]),
+    ("octet_length", 'i', &["s"]),
+    ("ascii", 'i', &["s"]),
+    ("strpos", 'i', &["ss", "sl"]),
+    ("starts_with", 'b', &["sl", "ss"]),
+    ("ends_with", 'b', &["sl", "ss"]),
+    ("contains", 'b', &["sl", "ss"]),
+    ("regexp_like", 'b', &["sp", "spg"]),
+    ("date_part", 'i', &["qt"]),
+    ("date_trunc", 'm', &["ut"]),
+];
+
+#[test]
+fn every_function_that_is_offered_is_generated_and_no_other() {
+    let mut generated: Vec<&str> = FUNCTIONS.iter().map(|(name, ..)| *name).collect();
+    generated.dedup();
+    let context = datafusion::prelude::SessionContext::new();
+    let state = context.state();
+    let all = state.scalar_functions().values().map(|function| function.name().to_owned());
+    let mut offered: Vec<String> = all.filter(|name| crate::sql::is_offered(name)).collect();
+    offered.sort();
+    offered.dedup();
+    let mut names: Vec<String> = generated.iter().map(|name| (*name).to_owned()).collect();
+    names.sort();
+    names.dedup();
+    assert_eq!(names, offered);
+}
