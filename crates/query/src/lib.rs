@@ -14,6 +14,7 @@ mod engine;
 mod error;
 mod expression;
 mod figures;
+mod mutation;
 mod nan;
 mod preferences;
 mod prepare;

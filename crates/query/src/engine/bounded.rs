@@ -10,6 +10,7 @@ use super::layout::{Bound, Output, Tracks};
 use super::sample::{Histogram, Sample};
 use super::secret_key::SecretKey;
 use crate::QueryError;
+use crate::mutation::{Mend, is_out};
 use reticent_release::Totals;
 use std::sync::Arc;
 
@@ -71,7 +72,7 @@ impl Bounded {
             key,
             units,
             groups,
-            kept: KeptGroups::new(max_groups),
+            kept: KeptGroups::new(max_groups + u32::from(is_out(Mend::GroupLimit))),
             scratch: Scratch::default(),
         }
     }
@@ -99,7 +100,10 @@ impl Bounded {
         let (units, keys) = (facts.units.marks(), facts.keys.marks());
         let mut accepted = 0;
         for (row, &unit) in rows.zip(&scratch.units) {
-            let priority = self.key.priority(units[row], keys[row]);
+            let mut priority = self.key.priority(units[row], keys[row]);
+            if is_out(Mend::KeyedOrder) {
+                priority = (row as u64) << 32;
+            }
             // Written in any case, and kept if it counts: a branch would be a guess.
             scratch.candidates[accepted] = Candidate { row: row as u32, unit, priority };
             accepted += usize::from(self.kept.may_keep(unit, priority));

@@ -2,6 +2,7 @@
 
 use crate::engine::SecretKey;
 use crate::error::QueryError;
+use crate::mutation::{Mend, take_out};
 use crate::{Answer, Options, Prepared, prepare};
 use datafusion::arrow::array::{Array, AsArray};
 use datafusion::arrow::compute::cast;
@@ -14,7 +15,16 @@ use reticent_release::{Exact, Grid, Noisy, Plan, Released, Statistic, Totals};
 
 /// Runs a future to its end, on a stack like that of a program's main thread: threads of tests have a quarter of it.
 pub(super) fn wait<T: Send>(work: impl Future<Output = T> + Send) -> T {
-    let run = || tokio::runtime::Builder::new_current_thread().enable_all().build().expect("a runtime").block_on(work);
+    wait_without(None, work)
+}
+
+/// The same with a mend taken out, on all threads that work for it.
+pub(super) fn wait_without<T: Send>(mend: Option<Mend>, work: impl Future<Output = T> + Send) -> T {
+    let run = || {
+        take_out(mend);
+        let mut builder = tokio::runtime::Builder::new_current_thread();
+        builder.enable_all().on_thread_start(move || take_out(mend)).build().expect("a runtime").block_on(work)
+    };
     std::thread::scope(|scope| {
         let thread = std::thread::Builder::new().stack_size(8 << 20).spawn_scoped(scope, run).expect("a thread");
         thread.join().unwrap_or_else(|cause| std::panic::resume_unwind(cause))

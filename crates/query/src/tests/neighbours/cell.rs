@@ -191,37 +191,45 @@ const MARKS: &[&[u8]] = &[
 ];
 
 impl Cell {
+    /// A value as people have them, in a column of this type: money in cents, thirds, recent days.
+    pub(super) fn ordinary(of: ColumnType, draw: &mut Draw) -> Cell {
+        match of {
+            ColumnType::Integer => Cell::Integer(draw.below(41) as i64 - 20),
+            ColumnType::Real if draw.once_in(3) => Cell::Real(draw.below(100) as f64 / 3.0),
+            ColumnType::Real => Cell::Real(draw.below(2001) as f64 / 100.0 - 10.0),
+            ColumnType::Text => text(draw.of(&["Brno", "Köln", "Ulm", "Ulm", "a"]), 1),
+            ColumnType::Boolean => Cell::Boolean(draw.once_in(2)),
+            ColumnType::Date => Cell::Date(19_700 + draw.below(90) as i32),
+            ColumnType::Timestamp => Cell::Moment(1_700_000_000_000_000 + draw.below(90) as i64 * 86_400_000_000 / 7),
+        }
+    }
+
     /// Any value for a column of this type.
     pub(super) fn random(of: ColumnType, draw: &mut Draw) -> Cell {
         if draw.once_in(10) {
             return Cell::Null;
+        }
+        if draw.once_in(2) {
+            return Cell::ordinary(of, draw);
         }
         if draw.once_in(60) {
             // Not a value of the type, unless it is a text.
             return text(draw.of(&["x", "1e999", "0x10", "12 monkeys", "2023-02-29", "99999999999999999999", "é"]), 1);
         }
         match of {
-            ColumnType::Integer if draw.once_in(2) => Cell::Integer(draw.of(WHOLE)),
-            ColumnType::Integer => Cell::Integer(draw.below(41) as i64 - 20),
-            ColumnType::Real => match draw.below(5) {
-                0 | 1 => Cell::Real(draw.below(2001) as f64 / 100.0 - 10.0),
-                2 => Cell::Real(draw.below(100) as f64 / 3.0),
-                _ => Cell::Real(draw.of(REALS)),
-            },
-            ColumnType::Text => match draw.below(60) {
+            ColumnType::Integer => Cell::Integer(draw.of(WHOLE)),
+            ColumnType::Real => Cell::Real(draw.of(REALS)),
+            ColumnType::Text => match draw.below(40) {
                 0 => Cell::Bytes(draw.of(MARKS).to_vec()),
                 1 => {
                     let times = draw.of(&[20, 300, 30_000, LONGEST_TEXT - 1, LONGEST_TEXT, LONGEST_TEXT + 1]);
                     text(draw.of(WORDS), times)
                 }
-                2..20 => text(draw.of(&["Brno", "Köln", "Ulm", "Ulm", "a"]), 1),
                 _ => text(draw.of(WORDS), 1),
             },
             ColumnType::Boolean => Cell::Boolean(draw.once_in(2)),
-            ColumnType::Date if draw.once_in(2) => Cell::Date(draw.of(DAYS)),
-            ColumnType::Date => Cell::Date(19_700 + draw.below(90) as i32),
-            ColumnType::Timestamp if draw.once_in(2) => Cell::Moment(draw.of(MOMENTS)),
-            ColumnType::Timestamp => Cell::Moment(1_700_000_000_000_000 + draw.below(90) as i64 * 86_400_000_000 / 7),
+            ColumnType::Date => Cell::Date(draw.of(DAYS)),
+            ColumnType::Timestamp => Cell::Moment(draw.of(MOMENTS)),
         }
     }
 

@@ -78,3 +78,58 @@ fn a_mark_in_the_first_cell_of_a_file_without_a_header_is_data() {
         });
     }
 }
+
+/// A table of one row each: a person, and a value in one column.
+fn people(place: usize, cells: &[(i64, Cell)]) -> Vec<Row> {
+    let row = |(id, cell): &(i64, Cell)| {
+        let mut row = vec![Null; 10];
+        row[0] = Integer(*id);
+        row[place] = cell.clone();
+        row
+    };
+    cells.iter().map(row).collect()
+}
+
+/// Queries over people, of whom the first is taken away.
+fn without_the_first(sql: &'static str, people: Vec<Row>, layout: Layout) {
+    let person = people[0][0].clone();
+    let change = Change::Removed { person, record: 0 };
+    let options = (None, None);
+    let unit = ColumnType::Integer;
+    holds(Found { sql, options, unit, people, visits: vec![], records: vec![], layout, change, key: 1 });
+}
+
+/// The rounding of the greatest integer failed, and with it every query that had such a row.
+#[test]
+fn the_rounding_of_a_great_integer_is_null() {
+    for sql in [
+        "SELECT COUNT(*) AS a0 FROM people AS p WHERE ROUND(p.n, -1) = 0",
+        "SELECT COUNT(ROUND(CAST(p.n AS TINYINT), -1)) AS a0 FROM people AS p",
+    ] {
+        let rows = people(2, &[(1, Integer(i64::MAX)), (2, Integer(127)), (3, Integer(5))]);
+        without_the_first(sql, rows, Layout::PLAIN);
+    }
+}
+
+/// Sums of reals by unit followed the batches, which somebody else's rows shift.
+#[test]
+fn sums_of_a_unit_do_not_depend_on_where_its_rows_are() {
+    for call in ["SUM(p.r)", "AVG(p.r)", "SUM(CAST(p.r AS REAL))"] {
+        let sql = format!(
+            "SELECT CAST(p.r AS TEXT) AS k0, COUNT(*) AS a0 FROM (SELECT p.id AS id, {call} AS r FROM people AS p GROUP BY \
+             p.id) AS p GROUP BY 1"
+        );
+        let cents = [0.1, 0.2, 0.3, 0.7, 1e16, -1e16, 0.6];
+        let mut cells = vec![(1, Cell::Real(0.5))];
+        cells.extend(cents.map(|cent| (2, Cell::Real(cent))));
+        let layout = Layout { batch: 2, partitions: 2, ..Layout::PLAIN };
+        without_the_first(sql.leak(), people(3, &cells), layout);
+    }
+}
+
+/// A long pattern failed in batches that have a text beyond ASCII.
+#[test]
+fn a_long_pattern_does_not_fail_where_a_text_is_not_ascii() {
+    let rows = people(6, &[(1, text("é", 1)), (2, text("a", 1))]);
+    without_the_first("SELECT COUNT(*) AS a0 FROM people AS p WHERE p.k ILIKE '⟨a*60000⟩'", rows, Layout::PLAIN);
+}

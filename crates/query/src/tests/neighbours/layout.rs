@@ -76,7 +76,7 @@ impl Layout {
             odd_types: draw.once_in(3),
             unit_first: draw.once_in(2),
             // Small tables span several batches too.
-            batch: if small { draw.of(&[1, 2, 5, 8192]) } else { draw.of(&[100, 8192, 8192]) },
+            batch: if small { draw.of(&[1, 2, 5, 16, 8192]) } else { draw.of(&[100, 8192, 8192]) },
             partitions: draw.of(&[1, 2, 3]),
         }
     }

@@ -19,6 +19,7 @@ mod found;
 mod functions;
 mod layout;
 mod machine;
+mod mutations;
 mod outcome;
 mod query;
 mod tree;

@@ -274,7 +274,7 @@ impl Grammar<'_> {
                 expression(&scope, of, depth, self.draw)
             })
             .collect::<Vec<_>>();
-        let aggregates = (0..self.draw.below(3) + 1).map(|_| self.aggregate(&scope)).collect();
+        let aggregates = (0..self.draw.below(5) + 1).map(|_| self.aggregate(&scope)).collect();
         let having = self.draw.of(&["", "", "", " HAVING COUNT(*) > 0", " HAVING 10 / COUNT(*) > 0"]);
         let order = self.draw.of(&["", "", "", " ORDER BY COUNT(*) DESC", " ORDER BY 1 LIMIT 3", " LIMIT 2 OFFSET 1"]);
         let around = self.draw.of(&[

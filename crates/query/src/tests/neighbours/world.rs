@@ -42,8 +42,8 @@ impl World {
         let pools: Vec<Vec<Cell>> = COLUMNS
             .iter()
             .map(|(_, of, _)| {
-                let size = draw.of(&[1, 3, 6, 30]);
-                (0..size).map(|_| Cell::random(*of, draw)).collect()
+                let (size, ordinary) = (draw.of(&[1, 3, 6, 30]), draw.once_in(2));
+                (0..size).map(|_| if ordinary { Cell::ordinary(*of, draw) } else { Cell::random(*of, draw) }).collect()
             })
             .collect();
         let people: Vec<Cell> =
@@ -55,7 +55,7 @@ impl World {
             let mut row = vec![if rows > 400 && long(&id) { Cell::Null } else { id }];
             for ((_, of, _), pool) in COLUMNS.iter().zip(&pools) {
                 let cell =
-                    if draw.once_in(20) { Cell::random(*of, draw) } else { pool[draw.below(pool.len())].clone() };
+                    if draw.once_in(40) { Cell::random(*of, draw) } else { pool[draw.below(pool.len())].clone() };
                 row.push(if rows > 400 && long(&cell) { Cell::Null } else { cell });
             }
             row
@@ -69,14 +69,14 @@ impl World {
         }
     }
 
-    /// How many rows a table has, most of the time few.
+    /// How many rows a table has, most of the time few: planning takes far longer than a hundred rows do.
     pub(super) fn size(draw: &mut Draw) -> usize {
         match draw.below(200) {
             0 => 8_193 + draw.below(41_808),
             1 => 8_000 + draw.below(400),
             2..6 => 500 + draw.below(2_000),
-            6..40 => 40 + draw.below(100),
-            _ => 1 + draw.below(40),
+            6..80 => 1 + draw.below(40),
+            _ => 40 + draw.below(160),
         }
     }
 

@@ -1,0 +1,37 @@
+//! Mends that tests can take out again, to see that the neighbour machine finds what they are for.
+//!
+//! A mend is taken out on one thread, and on those of a runtime that is made for it: other tests, which run
+//! at the same time, keep theirs. Outside tests nothing of this remains: [`is_out`] is the constant `false`.
+
+/// What keeps units apart, or a query from failing, and can be taken out.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Mend {
+    /// A unit is in at most `max_groups` groups. Without: in one more.
+    GroupLimit,
+    /// Which groups a unit keeps follows from a keyed hash. Without: from where its rows are in batches.
+    KeyedOrder,
+}
+
+/// Whether a mend is taken out here.
+#[cfg(not(test))]
+#[inline(always)]
+pub(crate) const fn is_out(_: Mend) -> bool {
+    false
+}
+
+#[cfg(test)]
+thread_local! {
+    static OUT: std::cell::Cell<Option<Mend>> = const { std::cell::Cell::new(None) };
+}
+
+/// Whether a mend is taken out here.
+#[cfg(test)]
+pub(crate) fn is_out(mend: Mend) -> bool {
+    OUT.get() == Some(mend)
+}
+
+/// Takes a mend out on this thread, or puts all back.
+#[cfg(test)]
+pub(crate) fn take_out(mend: Option<Mend>) {
+    OUT.set(mend);
+}

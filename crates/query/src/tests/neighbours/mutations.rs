@@ -1,0 +1,23 @@
+//! The machine finds what a mend is for once it is taken out, within the number of cases that the tests have time for.
+
+use super::machine::{CASES, Run, SEED};
+use crate::mutation::Mend;
+use crate::tests::noiseless::wait_without;
+
+/// Asserts that there is a violation without the mend among cases that show none with it, and says after how many.
+fn is_found(mend: Mend) {
+    let run = Run { seed: SEED, cases: CASES, most: 1, without: &[], shown: false };
+    let report = wait_without(Some(mend), run.report());
+    let (after, violation, _) = report.found.first().expect("a violation is found");
+    println!("without {mend:?}: after {after} cases, {violation:?}");
+}
+
+#[test]
+fn a_group_too_many_is_found() {
+    is_found(Mend::GroupLimit);
+}
+
+#[test]
+fn an_order_of_groups_that_depends_on_that_of_rows_is_found() {
+    is_found(Mend::KeyedOrder);
+}
