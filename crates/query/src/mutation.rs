@@ -10,6 +10,18 @@ pub(crate) enum Mend {
     GroupLimit,
     /// Which groups a unit keeps follows from a keyed hash. Without: from where its rows are in batches.
     KeyedOrder,
+    /// Rounding that overflows is NULL, and a kernel that fails is caught. Without: the query fails.
+    Rounding,
+    /// Sums of reals by unit are exact. Without: they are rounded in the order of the rows.
+    ExactSums,
+    /// A pattern of `ILIKE` is ours, and short. Without: of any length, and matched by Arrow's kernel, uncaught.
+    Ilike,
+    /// The first bytes of a CSV file without a header are data. Without: marks of other kinds of files are looked for.
+    Marks,
+    /// There is one zero to minima, maxima and keys. Without: two, of which the first that comes is taken.
+    OneZero,
+    /// A value is computed from its row alone. Without: the last row of a batch is NULL.
+    OwnRow,
 }
 
 /// Whether a mend is taken out here.

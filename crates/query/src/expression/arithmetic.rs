@@ -2,6 +2,7 @@
 
 use super::kind::Kind;
 use super::values::{Values, each};
+use crate::mutation::{Mend, is_out};
 use datafusion::arrow::array::{ArrayRef, Float64Array, Int64Array};
 
 /// An operator on two numbers.
@@ -57,10 +58,12 @@ pub(super) fn finite(number: f64) -> Option<f64> {
 
 /// A whole number rounded to `10^-digits`, a half away from zero; NULL where 64 bits do not hold it.
 pub(super) fn rounded_integer(number: i64, digits: i64) -> Option<i64> {
-    scaled_integer(number, digits, |number, unit| {
+    let rounded = scaled_integer(number, digits, |number, unit| {
         let half = unit / 2;
         (number + number.signum() * half) / unit * unit
-    })
+    });
+    assert!(rounded.is_some() || !is_out(Mend::Rounding), "what is taken out fails");
+    rounded
 }
 
 /// A whole number cut to `10^-digits`, towards zero.

@@ -8,6 +8,7 @@
 use super::kind::Kind;
 use super::node::Node;
 use super::values::{Values, presented, stored};
+use crate::mutation::{Mend, is_out};
 use datafusion::arrow::array::{Array, ArrayRef, new_null_array};
 use datafusion::arrow::compute::concat;
 use datafusion::arrow::datatypes::DataType;
@@ -55,6 +56,13 @@ impl Computed {
 
     /// The values for all rows; a row on which a kernel fails is NULL.
     fn guarded(&self, columns: &[ColumnarValue], rows: usize) -> Result<ArrayRef> {
+        if is_out(Mend::Rounding) || is_out(Mend::Ilike) {
+            return self.evaluate(columns, rows);
+        }
+        if is_out(Mend::OwnRow) && rows > 1 {
+            let array = self.evaluate(columns, rows)?;
+            return Ok(concat(&[&array.slice(0, rows - 1), &new_null_array(&self.declared, 1)])?);
+        }
         if let Some(array) = quietly(|| self.evaluate(columns, rows)) {
             return Ok(array);
         }

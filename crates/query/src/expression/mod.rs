@@ -34,3 +34,5 @@ mod values;
 
 pub(crate) use compile::{Total, constant};
 pub(crate) use computed::as_written;
+#[cfg(test)]
+pub(crate) use functions::FUNCTIONS;

@@ -21,6 +21,7 @@
 //! beginning to its end. Quotation marks that do not match, too few or too many fields, NUL, bytes
 //! that are not UTF-8, and records and fields of any length are all some table.
 
+use crate::mutation::{Mend, is_out};
 use std::fs::File;
 use std::io::{self, BufRead, BufReader, Read};
 use std::path::{Path, PathBuf};
@@ -99,9 +100,10 @@ impl Records {
         };
         records.fill()?;
         let path = records.shown.clone();
+        let has_header = options.header.is_none() || is_out(Mend::Marks);
         match records.buffer[..records.end] {
-            [0xff, 0xfe, ..] | [0xfe, 0xff, ..] if options.header.is_none() => Err(SourceError::Encoding { path }),
-            [0x1f, 0x8b, ..] if options.header.is_none() => Err(SourceError::Compression { path }),
+            [0xff, 0xfe, ..] | [0xfe, 0xff, ..] if has_header => Err(SourceError::Encoding { path }),
+            [0x1f, 0x8b, ..] if has_header => Err(SourceError::Compression { path }),
             _ => Ok(records),
         }
     }

@@ -130,6 +130,12 @@ fn sums_of_a_unit_do_not_depend_on_where_its_rows_are() {
 /// A long pattern failed in batches that have a text beyond ASCII.
 #[test]
 fn a_long_pattern_does_not_fail_where_a_text_is_not_ascii() {
-    let rows = people(6, &[(1, text("é", 1)), (2, text("a", 1))]);
-    without_the_first("SELECT COUNT(*) AS a0 FROM people AS p WHERE p.k ILIKE '⟨a*60000⟩'", rows, Layout::PLAIN);
+    let rows = || people(6, &[(1, text("é", 1)), (2, text("a", 1))]);
+    without_the_first("SELECT COUNT(*) AS a0 FROM people AS p WHERE p.k ILIKE '⟨a*1000⟩'", rows(), Layout::PLAIN);
+    // Longer ones are refused, whatever the texts are.
+    let world = World { unit: ColumnType::Integer, people: rows(), visits: vec![], records: vec![] };
+    let sql = expanded("SELECT COUNT(*) AS a0 FROM people AS p WHERE p.k ILIKE '⟨a*60000⟩'");
+    let change = Change::Removed { person: Integer(1), record: 0 };
+    let found = wait(violation(&sql, false, Options::default(), (&world, Layout::PLAIN, &change), 1));
+    assert!(found.is_err_and(|message| message.contains("a pattern has 60000 characters")));
 }

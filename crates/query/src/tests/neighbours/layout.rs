@@ -103,6 +103,16 @@ impl Layout {
         rows.chunks(share).map(<[Row]>::to_vec).collect()
     }
 
+    /// The unit that a reader of the files sees in a cell: marks of UTF-8 at the beginning of a line are none of it.
+    pub(super) fn unit_of(self, cell: &Cell, of: ColumnType) -> Option<String> {
+        let unit = cell.unit(of)?;
+        let line_begins = matches!(self.format, Format::Csv { .. }) && self.unit_first && !is_quoted(&cell.csv());
+        if !line_begins {
+            return Some(unit);
+        }
+        Some(unit.trim_start_matches('\u{feff}').to_owned()).filter(|unit| !unit.is_empty())
+    }
+
     /// Plainer layouts to try in its place.
     pub(super) fn simpler(self) -> Vec<Layout> {
         let plain = Layout::PLAIN;
@@ -142,7 +152,8 @@ impl Layout {
         let folder = tempfile::tempdir().expect("a folder");
         std::fs::write(folder.path().join("public.csv"), PUBLIC).expect("written");
         let ending = match self.format {
-            Format::Csv { .. } => "csv",
+            Format::Csv { gzip: false, .. } => "csv",
+            Format::Csv { gzip: true, .. } => "csv.gz",
             Format::Parquet => "parquet",
             Format::Arrow => "arrow",
         };
@@ -199,6 +210,10 @@ fn name_of(place: usize) -> &'static str {
     if place == 0 { "id" } else { COLUMNS[place - 1].0 }
 }
 
+fn is_quoted(cell: &[u8]) -> bool {
+    cell.iter().any(|byte| b",\"\r\n".contains(byte))
+}
+
 /// Quoted only where it must be: the first bytes of a file are those of a cell.
 fn csv(path: &Path, rows: &[Row], columns: &[usize], header: bool, gzip: bool) {
     let mut text = Vec::new();
@@ -213,7 +228,7 @@ fn csv(path: &Path, rows: &[Row], columns: &[usize], header: bool, gzip: bool) {
                 text.push(b',');
             }
             let cell = row[place].csv();
-            if cell.iter().any(|byte| b",\"\r\n".contains(byte)) {
+            if is_quoted(&cell) {
                 let doubled = cell.iter().flat_map(|&byte| if byte == b'"' { vec![byte; 2] } else { vec![byte] });
                 text.push(b'"');
                 text.extend(doubled);

@@ -21,3 +21,33 @@ fn a_group_too_many_is_found() {
 fn an_order_of_groups_that_depends_on_that_of_rows_is_found() {
     is_found(Mend::KeyedOrder);
 }
+
+#[test]
+fn a_rounding_that_fails_is_found() {
+    is_found(Mend::Rounding);
+}
+
+#[test]
+fn sums_in_the_order_of_rows_are_found() {
+    is_found(Mend::ExactSums);
+}
+
+#[test]
+fn a_kernel_that_looks_at_a_whole_batch_of_texts_is_found() {
+    is_found(Mend::Ilike);
+}
+
+#[test]
+fn marks_that_are_looked_for_in_rows_are_found() {
+    is_found(Mend::Marks);
+}
+
+#[test]
+fn two_zeros_are_found() {
+    is_found(Mend::OneZero);
+}
+
+#[test]
+fn a_value_that_depends_on_its_batch_is_found() {
+    is_found(Mend::OwnRow);
+}

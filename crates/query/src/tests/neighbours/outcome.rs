@@ -36,8 +36,8 @@ impl Place {
 
     /// The tables without a person and a record. Everybody else's rows stay in their files.
     pub(super) fn without(world: &World, person: &Cell, record: usize, layout: Layout) -> Place {
-        let gone = person.unit(world.unit);
-        let unit_of = |row: &Row| row[0].unit(world.unit);
+        let gone = layout.unit_of(person, world.unit);
+        let unit_of = |row: &Row| layout.unit_of(&row[0], world.unit);
         let [mut people, mut visits, mut records] = world.tables().map(|rows| layout.parts(rows));
         people.iter_mut().chain(&mut visits).for_each(|part| part.retain(|row| unit_of(row) != gone));
         let mut number = 0..;
@@ -91,7 +91,7 @@ pub(super) async fn outcome(
     let work = async {
         let opened = prepared.open(&place.policy).await.map_err(|error| said("opening", &error))?;
         let context = prepared.context.task_ctx();
-        let batches = collect(opened.input.clone(), context)
+        let batches = collect(opened.input().clone(), context)
             .await
             .map_err(|error| format!("rows: {}", error.strip_backtrace().chars().take(300).collect::<String>()))?;
         let mut rows = Vec::new();

@@ -85,7 +85,7 @@ impl Comparison<'_> {
         let has_unit = self.prepared.aggregation.has_unit;
         match change {
             Change::Removed { person, .. } if has_unit => {
-                let gone = person.unit(base.world.unit);
+                let gone = base.layout.unit_of(person, base.world.unit);
                 if after.rows.iter().any(|(unit, _)| unit.is_some() && *unit == gone) {
                     return Err(Violation::Rows(format!("there are rows of {gone:?} without it")));
                 }
