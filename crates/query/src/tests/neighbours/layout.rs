@@ -81,10 +81,12 @@ impl Layout {
         }
     }
 
-    /// Whether every cell is read as the same value in both: CSV has no NaN, and other types lose digits.
+    /// Whether every cell is read as the same value in both: CSV has no NaN, marks at the beginning of a line are passed
+    /// over, and other types lose digits.
     pub(super) fn reads_like(self, other: Layout) -> bool {
         let csv = |layout: Layout| matches!(layout.format, Format::Csv { .. });
-        csv(self) == csv(other) && (csv(self) || self.odd_types == other.odd_types)
+        let same = if csv(self) { self.unit_first == other.unit_first } else { self.odd_types == other.odd_types };
+        csv(self) == csv(other) && same
     }
 
     /// Another layout that reads like this one.
