@@ -54,7 +54,7 @@ impl<'a> Total<'a> {
             return Ok(Expr::Literal(shown, None).alias(expression.schema_name().to_string()));
         }
         let columns = reading.columns.into_iter().map(|(column, kind)| (Expr::Column(column), kind)).collect();
-        Ok(Computed::call(node, columns, declared, expression.schema_name().to_string()))
+        Ok(Computed::call(node, columns, declared, expression.to_string()))
     }
 
     /// A condition of a filter or a join. Its parts that must all hold stay apart, so that the engine
