@@ -1,0 +1,55 @@
+//! The corpus again, and some seconds of changes from a fixed seed, for every target.
+
+use std::time::Duration;
+
+use fuzz::target::Target;
+use fuzz::worker::{remember_panics, work};
+
+fn replay(target: Target) {
+    let folder = tempfile::tempdir().expect("a folder");
+    remember_panics();
+    let done = work(target, 7, Duration::from_secs(3), folder.path(), false, |_| {}).expect("a target");
+    if let Some((input, what)) = done.failure {
+        let path = std::env::temp_dir().join(format!("reticent-fuzz-{}", target.name()));
+        std::fs::write(&path, &input).expect("written");
+        // A panic would say nothing: they are remembered, not printed.
+        eprintln!("{what}\ncargo run -p fuzz -- {} --input {}", target.name(), path.display());
+        std::process::exit(1);
+    }
+    assert!(done.inputs > 10, "only {} inputs", done.inputs);
+}
+
+#[test]
+fn sql() {
+    replay(Target::Sql);
+}
+
+#[test]
+fn csv() {
+    replay(Target::Csv);
+}
+
+#[test]
+fn parquet() {
+    replay(Target::Parquet);
+}
+
+#[test]
+fn arrow() {
+    replay(Target::Arrow);
+}
+
+#[test]
+fn values() {
+    replay(Target::Values);
+}
+
+#[test]
+fn policy() {
+    replay(Target::Policy);
+}
+
+#[test]
+fn ledger() {
+    replay(Target::Ledger);
+}
