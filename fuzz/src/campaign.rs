@@ -54,13 +54,15 @@ fn watch(mut child: Child, folder: &Path) -> io::Result<Option<String>> {
             if status.success() {
                 return Ok(None);
             }
-            let said = std::fs::read_to_string(folder.join(FAILURE));
-            return Ok(Some(said.unwrap_or_else(|_| {
-                let errors = std::fs::read(folder.join("stderr")).unwrap_or_default();
-                let errors = String::from_utf8_lossy(&errors);
-                let last: Vec<&str> = errors.lines().filter(|line| !line.trim().is_empty()).collect();
-                format!("ended: {status}: {}", last.iter().rev().take(2).copied().collect::<Vec<_>>().join(" / "))
-            })));
+            if let Ok(said) = std::fs::read_to_string(folder.join(FAILURE)) {
+                return Ok(Some(said));
+            }
+            let errors = std::fs::read(folder.join("stderr")).unwrap_or_default();
+            let errors = String::from_utf8_lossy(&errors);
+            let last = errors.lines().rfind(|line| !line.trim().is_empty()).unwrap_or_default();
+            // What this program says of itself is not about an input.
+            let own = status.code() == Some(2);
+            return if own { Err(io::Error::other(last)) } else { Ok(Some(format!("ended: {status}: {last}"))) };
         }
         let last = std::fs::metadata(&current).and_then(|file| file.modified()).unwrap_or(begun).max(begun);
         if last.elapsed().is_ok_and(|quiet| quiet > LIMIT) {

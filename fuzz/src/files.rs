@@ -23,7 +23,7 @@ const QUERIES: [&str; 4] = [
     "SELECT COUNT(*) FROM t",
     "SELECT COUNT(day), SUM(n), SUM(x) FROM t WHERE name <> 'Bob' AND at IS NOT NULL",
     "SELECT flag, n, COUNT(*) FROM t WHERE day > DATE '2000-01-01' GROUP BY flag, n",
-    "SELECT name, COUNT(*) FROM t GROUP BY name",
+    "SELECT COUNT(DISTINCT name) FROM t WHERE CHARACTER_LENGTH(name) > 2",
 ];
 
 /// What runs queries.

@@ -92,7 +92,7 @@ fn worker(target: Target, options: &Options, folder: &Path) -> Result<ExitCode, 
     remember_panics();
     let current = folder.join(CURRENT);
     let mut count = 0_u64;
-    let time = Duration::from_secs(options.seconds);
+    let time = (usize::MAX, Duration::from_secs(options.seconds));
     let done = work(target, options.seed, time, folder, true, |input| {
         count += 1;
         // Without these files the supervisor would see less, and the work would be the same.

@@ -130,7 +130,8 @@ pub(crate) fn shape(text: &str) -> String {
 fn policy(input: &[u8]) -> Outcome {
     let text = String::from_utf8_lossy(input);
     match Policy::parse(&text, Path::new("policy.toml")) {
-        Err(error) => Ok(vec![shape(&error.to_string())]),
+        // The first lines of an error of TOML quote the text.
+        Err(error) => Ok(vec![shape(error.to_string().lines().next_back().unwrap_or_default())]),
         Ok(policy) => {
             let again = Policy::parse(&text, Path::new("policy.toml"));
             let same = again.is_ok_and(|again| again.fingerprint_text() == policy.fingerprint_text());

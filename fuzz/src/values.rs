@@ -177,11 +177,8 @@ fn arrow_bytes(batch: &RecordBatch, ways: u8) -> Option<Vec<u8>> {
 
 /// Recipes to begin with: one for each type.
 pub(crate) fn seeds() -> Vec<Vec<u8>> {
-    (0..TYPES)
-        .map(|of| {
-            (0..90).map(|byte: u8| if byte < 4 { [9, of, byte, of][usize::from(byte)] } else { byte * 7 }).collect()
-        })
-        .collect()
+    let body = || (0..90_u8).map(|byte| byte.wrapping_mul(7));
+    (0..TYPES).map(|of| [9, of].into_iter().chain(body()).collect()).collect()
 }
 
 /// A table for the queries of [`crate::files`].

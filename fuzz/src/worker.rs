@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 
 use crate::corpus;
 use crate::mutation::{Random, mutated};
-use crate::target::{Outcome, Subject, Target};
+use crate::target::{Outcome, Subject, Target, shape};
 
 /// Where the last panic was. Most are caught inside the target, and are none of its outcomes.
 static LAST_PANIC: Mutex<String> = Mutex::new(String::new());
@@ -22,12 +22,19 @@ pub fn remember_panics() {
     }));
 }
 
-/// What one input did; a panic is something that must never happen.
+/// What one input did; a panic is something that must never happen. One that was caught inside is not,
+/// and where it was is something new.
 pub fn outcome(subject: &mut Subject, input: &[u8]) -> Outcome {
-    catch_unwind(AssertUnwindSafe(|| subject(input))).unwrap_or_else(|_| {
-        let last = LAST_PANIC.lock().map(|last| last.clone()).unwrap_or_default();
-        Err(format!("panic: {last}"))
-    })
+    let take = || LAST_PANIC.lock().map(|mut last| std::mem::take(&mut *last)).unwrap_or_default();
+    take();
+    let mut outcome = catch_unwind(AssertUnwindSafe(|| subject(input))).unwrap_or_else(|_| Err("panic".to_owned()));
+    let panic = take();
+    match &mut outcome {
+        Err(what) if what == "panic" => *what += &format!(": {panic}"),
+        Ok(seen) if !panic.is_empty() => seen.push(format!("caught: {}", shape(&panic))),
+        _ => {}
+    }
+    outcome
 }
 
 /// What a worker did.
@@ -41,15 +48,15 @@ pub struct Work {
     pub failure: Option<(Vec<u8>, String)>,
 }
 
-/// Tries the corpus and then changes of it, until the time is over or something happens that never must.
-/// `current` is told each input beforehand; `keep` says whether new ones become part of the corpus.
+/// Tries the corpus and then at most so many changes of it, until the time is over or something happens
+/// that never must. `current` is told each input beforehand; `keep` says whether new ones become part of the corpus.
 ///
 /// # Errors
 /// If the target cannot be made.
 pub fn work(
     target: Target,
     seed: u64,
-    time: Duration,
+    (most, time): (usize, Duration),
     folder: &Path,
     keep: bool,
     mut current: impl FnMut(&[u8]),
@@ -60,7 +67,7 @@ pub fn work(
     let first = corpus.len();
     let start = Instant::now();
     let mut next = 0;
-    while next < first || start.elapsed() < time {
+    while next < first || next - first < most && start.elapsed() < time {
         let replayed = corpus.get(next).filter(|_| next < first).cloned();
         next += 1;
         let is_new = replayed.is_none();
@@ -92,4 +99,24 @@ pub fn work(
         }
     }
     Ok(work)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_panic_is_told_and_a_caught_one_is_new() {
+        remember_panics();
+        let mut subject: Subject = Box::new(|input| {
+            let caught = catch_unwind(|| assert!(!input.contains(&b'c'), "inside"));
+            assert!(!input.contains(&b'p'), "outside");
+            caught.map_or_else(|_| Ok(vec!["went on".to_owned()]), |()| Err("wrong: no".to_owned()))
+        });
+        let told = outcome(&mut subject, b"p").expect_err("a panic");
+        assert!(told.starts_with("panic: ") && told.ends_with("outside"), "{told}");
+        assert_eq!(outcome(&mut subject, b"x"), Err("wrong: no".to_owned()));
+        let seen = outcome(&mut subject, b"c").expect("caught");
+        assert!(seen[0] == "went on" && seen[1].ends_with("inside"), "{seen:?}");
+    }
 }
