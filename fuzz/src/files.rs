@@ -144,19 +144,20 @@ impl Table {
     /// Whether an error may be.
     fn judge(&self, error: &QueryError, read: bool, input: &[u8]) -> Result<(), String> {
         let message = error.to_string();
-        let QueryError::Source(source) = error else { return Err(format!("wrong: {message}")) };
-        let allowed = match self.allowed {
-            Allowed::Nothing => false,
-            Allowed::Header => !read,
-            Allowed::Damage => true,
+        let allowed = match (self.allowed, error) {
+            (Allowed::Header | Allowed::Damage, QueryError::Source(_)) => !read,
+            (Allowed::Damage, QueryError::Interrupted) => read,
+            _ => false,
         };
         if !allowed {
             return Err(format!("wrong: {message}"));
         }
         // Names of columns are public: of a CSV file those of its first line.
         let lists = matches!(
-            source,
-            SourceError::MissingColumn { .. } | SourceError::RepeatedColumn { .. } | SourceError::ColumnType { .. }
+            error,
+            QueryError::Source(
+                SourceError::MissingColumn { .. } | SourceError::RepeatedColumn { .. } | SourceError::ColumnType { .. }
+            )
         );
         let head = input.split(|byte| matches!(byte, b'\r' | b'\n')).next().unwrap_or_default();
         let public = if self.allowed == Allowed::Header { head } else { input };
