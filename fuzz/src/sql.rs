@@ -29,7 +29,9 @@ impl Sql {
                 let message = error.to_string();
                 // What is refused is quoted from the query, and from nothing else.
                 let leaks = message.contains(CELL) && !sql.contains(CELL);
-                return if leaks { Err(format!("leak: {message}")) } else { Ok(vec![shape(&message)]) };
+                // What the parser found instead is any word of the query.
+                let (told, _) = message.split_once(", found").unwrap_or((&message, ""));
+                return if leaks { Err(format!("leak: {message}")) } else { Ok(vec![shape(told)]) };
             }
         };
         if let Some((error, _)) = self.engine.run(&self.policy, &query) {
