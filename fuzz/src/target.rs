@@ -4,7 +4,9 @@ use std::path::Path;
 
 use reticent_accounting::Budget;
 use reticent_events::Event;
-use reticent_ledger::{Admission, Digest, Ledger, LedgerError, Limits, Request, verify};
+use reticent_ledger::{
+    Admission, Digest, Ledger, LedgerError, Limits, Protected, ProtectedTable, Request, Source, verify,
+};
 use reticent_policy::Policy;
 
 use crate::files::{self, Engine, Files};
@@ -188,7 +190,10 @@ fn request(query: &str) -> Request {
 /// The bytes of a ledger with two answers, and one that is missing.
 fn whole_ledger(folder: &Path) -> Result<Vec<u8>, Box<dyn std::error::Error>> {
     let path = folder.join("whole.ledger");
-    let mut ledger = Ledger::create(&path, Limits::new(Budget::ZeroConcentrated { rho: 0.5 }, 0.0)?)?;
+    let sources = vec![Source { path: "/t.csv".to_owned(), pattern: None }];
+    let protects = Protected::new(vec![ProtectedTable { name: "t".to_owned(), sources, unit: None }])?;
+    let limits = Limits::new(Budget::ZeroConcentrated { rho: 0.5 }, 0.0)?;
+    let mut ledger = Ledger::create(&path, limits, &protects)?;
     for query in ["SELECT 1", "SELECT 2"] {
         if let Admission::Reserved(reservation) = ledger.reserve(&request(query))? {
             ledger.complete(&reservation, b"answer")?;
