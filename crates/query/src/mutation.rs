@@ -18,8 +18,6 @@ pub(crate) enum Mend {
     Ilike,
     /// The first bytes of a CSV file without a header are data. Without: marks of other kinds of files are looked for.
     Marks,
-    /// There is one zero to minima, maxima and keys. Without: two, of which the first that comes is taken.
-    OneZero,
     /// A value is computed from its row alone. Without: the last row of a batch is NULL.
     OwnRow,
 }

@@ -1,6 +1,5 @@
 //! Reals with one bit pattern a value: -0.0 is 0.0, and there is one NaN, or none.
 
-use crate::mutation::{Mend, is_out};
 use datafusion::arrow::array::{Array, ArrayRef, AsArray};
 use datafusion::arrow::datatypes::{DataType, Float32Type, Float64Type};
 use datafusion::common::{DataFusionError, Result};
@@ -9,14 +8,7 @@ use datafusion::logical_expr::{
 };
 use std::sync::Arc;
 
-/// Zero without a sign, other numbers as they are. NaN, which is not counted, is no value.
-pub(super) fn canonical(value: f64) -> Option<f64> {
-    if is_out(Mend::OneZero) {
-        return (!value.is_nan()).then_some(value);
-    }
-    // IEEE 754, 6.3: -0.0 + 0.0 is 0.0 where numbers are rounded to nearest.
-    (!value.is_nan()).then_some(value + 0.0)
-}
+pub(super) use crate::source::field::canonical;
 
 /// [`canonical`] of narrow floats.
 pub(super) fn canonical_narrow(value: f32) -> Option<f32> {

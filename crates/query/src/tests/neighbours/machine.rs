@@ -42,6 +42,8 @@ pub(super) struct Run<'a> {
     pub(super) cases: usize,
     /// Violations after which it ends.
     pub(super) most: usize,
+    /// Only queries with this in them are asked.
+    pub(super) with: &'a str,
     /// Queries with one of these in them are left out.
     pub(super) without: &'a [String],
     /// Whether what is found is made small and printed at once.
@@ -100,7 +102,10 @@ impl Run<'_> {
 
     /// One query over some of the tables.
     async fn query(&self, tables: &[Tables], draw: &mut Draw, report: &mut Report) {
-        let query = Grammar::query(draw);
+        let mut query = Grammar::query(draw);
+        while !query.sql().contains(self.with) {
+            query = Grammar::query(draw);
+        }
         let sql = query.sql();
         let mut options = Options::default();
         if !sql.contains("records") && draw.once_in(2) {
@@ -174,10 +179,10 @@ pub(super) const CASES: usize = 1_500;
 
 #[test]
 fn neighbours_agree() {
-    let report = wait(Run { seed: SEED, cases: CASES, most: 1, without: &[], shown: true }.report());
+    let report = wait(Run { seed: SEED, cases: CASES, most: 1, with: "", without: &[], shown: true }.report());
     assert!(report.found.is_empty(), "{:?}", report.found[0].1);
-    // To be none: a refusal belongs before that.
-    assert!(report.faults.len() * 20 < report.accepted, "{:?}", report.faults);
+    // What is accepted can be planned.
+    assert!(report.faults.is_empty(), "{:?}", report.faults);
     // Most queries are offered, rows are there, and totals move, as far as they may: or this shows nothing.
     let refused: usize = report.refused.values().sum();
     assert!(report.accepted > refused, "{} accepted, refused {:?}", report.accepted, report.refused);
@@ -187,17 +192,19 @@ fn neighbours_agree() {
     assert!(seen.to_the_limit * 10 > seen.compared && seen.in_all_groups * 50 > seen.compared, "{seen:?}");
 }
 
-/// `RETICENT_NEIGHBOURS=1000000`: that many cases; `RETICENT_NEIGHBOURS_SEED`, `_MOST` violations, `_WITHOUT=SUM(;AVG(`.
+/// `RETICENT_NEIGHBOURS=1000000`: that many cases; `RETICENT_NEIGHBOURS_SEED`, `_MOST` violations, `_WITH=ILIKE`, `_WITHOUT=SUM(;AVG(`.
 #[test]
 fn neighbours_at_length() {
     let number = |name: &str| std::env::var(name).ok().and_then(|text| text.parse::<u64>().ok());
     let Some(cases) = number("RETICENT_NEIGHBOURS") else { return };
+    let with = std::env::var("RETICENT_NEIGHBOURS_WITH").unwrap_or_default();
     let without = std::env::var("RETICENT_NEIGHBOURS_WITHOUT").unwrap_or_default();
     let without: Vec<String> = without.split(';').filter(|word| !word.is_empty()).map(str::to_owned).collect();
     let run = Run {
         seed: number("RETICENT_NEIGHBOURS_SEED").unwrap_or(1),
         cases: cases as usize,
         most: number("RETICENT_NEIGHBOURS_MOST").unwrap_or(5) as usize,
+        with: &with,
         without: &without,
         shown: true,
     };
