@@ -97,7 +97,7 @@ fn worker(target: Target, options: &Options, folder: &Path) -> Result<ExitCode, 
         count += 1;
         // Without these files the supervisor would see less, and the work would be the same.
         let _ = std::fs::write(&current, input);
-        if count % 64 == 0 {
+        if count.is_multiple_of(64) {
             let _ = std::fs::write(folder.join(COUNT), count.to_string());
         }
     })?;

@@ -215,10 +215,11 @@ fn ledger(input: &[u8], whole: &[u8], folder: &Path) -> Outcome {
             0 => bytes.truncate(at),
             1 => bytes.extend_from_slice(&whole[whole.len() / 2..]),
             2 => drop(bytes.splice(at..at, [edit[2]])),
-            _ => match bytes.get_mut(at) {
-                Some(byte) => *byte = if edit[3] % 2 == 0 { edit[2] } else { *byte ^ edit[2] },
-                None => {}
-            },
+            _ => {
+                if let Some(byte) = bytes.get_mut(at) {
+                    *byte = if edit[3] % 2 == 0 { edit[2] } else { *byte ^ edit[2] };
+                }
+            }
         }
     }
     let path = folder.join("edited.ledger");

@@ -1,5 +1,7 @@
 //! The corpus again, and some changes of it from a fixed seed, for every target.
 
+#![allow(clippy::panic)]
+
 use std::time::Duration;
 
 use fuzz::target::Target;
