@@ -4,10 +4,12 @@
 //! c_k = B_2k / (2k (2k - 1)),        B_2k the Bernoulli numbers: 1/6, -1/30, 1/42, ...
 //! ```
 //!
-//! With the tangent numbers `T_k` (1, 2, 16, 272, ...: the coefficients of `tan t = sum T_k t^(2k-1)/(2k-1)!`)
+//! With the tangent numbers `T_k` (1, 2, 16, 272, ...: the coefficients of
+//! `tan t = sum T_k t^(2k-1)/(2k-1)!`)
 //!
 //! ```text
-//! B_2k = (-1)^(k-1) 2k T_k / (4^k (4^k - 1)),     so     c_k = (-1)^(k-1) T_k / ((2k - 1) 4^k (4^k - 1)).
+//! B_2k = (-1)^(k-1) 2k T_k / (4^k (4^k - 1)),   so
+//! c_k = (-1)^(k-1) T_k / ((2k - 1) 4^k (4^k - 1)).
 //! ```
 //!
 //! The tangent numbers are whole and come from additions and small products only: Brent, Harvey,
@@ -53,18 +55,20 @@ pub(crate) fn stirling_coefficient<E: Enclosure>(like: &E, k: u32) -> E {
 }
 
 fn from_tangent_number<E: Enclosure>(like: &E, k: u32) -> E {
-    // 4^k (4^k - 1) = 2^4k (1 - 4^-k); the power of two goes with the tangent number, which alone would overflow.
+    // 4^k (4^k - 1) = 2^4k (1 - 4^-k); the power of two goes with the tangent number, which alone
+    // would overflow.
     let below_one = like.exactly(1.0) - like.exactly(1.0).times_power_of_two(-2 * k as i32);
     let size = tangent_number_scaled(like, k) / (like.exactly(f64::from(2 * k - 1)) * below_one);
     if k % 2 == 1 { size } else { -size }
 }
 
-/// `T_k / 2^4k` from as many of its leading digits as the precision has room for; what is cut off is
-/// between zero and one unit of the last digit kept.
+/// `T_k / 2^4k` from as many of its leading digits as the precision has room for; what is cut off
+/// is between zero and one unit of the last digit kept.
 fn tangent_number_scaled<E: Enclosure>(like: &E, k: u32) -> E {
     static DIGITS: OnceLock<Vec<Vec<f64>>> = OnceLock::new();
-    let digits =
-        &DIGITS.get_or_init(|| tangent_numbers(COEFFICIENTS as usize).iter().map(digits_of).collect())[k as usize - 1];
+    let digits = &DIGITS
+        .get_or_init(|| tangent_numbers(COEFFICIENTS as usize).iter().map(digits_of).collect())
+        [k as usize - 1];
     let kept = (like.precision() as usize / DIGIT_BITS + 2).min(digits.len());
     let cut_off = digits.len() - kept;
     let mut number = like.exactly(0.0);
@@ -114,7 +118,8 @@ mod tests {
     #[test]
     fn the_table_and_the_tangent_numbers_agree() {
         for k in 1..=RATIOS.len() as u32 {
-            let (table, tangent) = (stirling_coefficient(&Bounds::ONE, k), from_tangent_number(&Bounds::ONE, k));
+            let (table, tangent) =
+                (stirling_coefficient(&Bounds::ONE, k), from_tangent_number(&Bounds::ONE, k));
             assert!(
                 tangent.relative_width() < 1e-14 && table.intersect(tangent) != Bounds::WHOLE_LINE,
                 "c_{k}: {table:?}, {tangent:?}"
@@ -126,7 +131,8 @@ mod tests {
     fn the_coefficients_grow_as_the_factorials_do() {
         // |c_k| = 2 (2k-2)! zeta(2k) / (2 pi)^2k, hence |c_(k+1)/c_k| tends to 2k (2k-1) / (2 pi)^2 from below.
         for k in 17..120 {
-            let ratio = stirling_coefficient(&Bounds::ONE, k + 1) / stirling_coefficient(&Bounds::ONE, k);
+            let ratio =
+                stirling_coefficient(&Bounds::ONE, k + 1) / stirling_coefficient(&Bounds::ONE, k);
             let limit = -f64::from(2 * k * (2 * k - 1)) / (4.0 * std::f64::consts::PI.powi(2));
             assert!((ratio.estimate() / limit - 1.0).abs() < 1e-9, "k = {k}: {ratio:?}, {limit}");
         }

@@ -16,8 +16,8 @@ use std::ops::{Add, Div, Mul, Neg, Sub};
 /// How many bits are computed beyond the precision that is claimed.
 const GUARD_BITS: i64 = 16;
 
-/// Numbers reach from `2^-EXPONENT_LIMIT` to `2^EXPONENT_LIMIT` in magnitude. What is larger becomes
-/// the whole line, what is smaller an interval that starts or ends at zero.
+/// Numbers range from `2^-EXPONENT_LIMIT` to `2^EXPONENT_LIMIT` in magnitude. What is larger
+/// becomes the whole line, what is smaller an interval that starts or ends at zero.
 const EXPONENT_LIMIT: i64 = 1 << 40;
 
 /// `exp` of an argument of `2^39` or more in magnitude is not evaluated.
@@ -26,19 +26,19 @@ const EXP_ARGUMENT_TOP: i64 = 39;
 /// An arbitrary-precision enclosure: all reals within `radius` of `middle`.
 ///
 /// # Representation
-/// The midpoint is an exact dyadic rational, the radius a 32-bit number rounded up, both with 64-bit
-/// exponents, so that neither overflows: a magnitude beyond `2^(2^40)` turns into the whole line, and
-/// one below `2^-(2^40)` into an interval that ends at zero. A value carries its working precision
-/// `p`, between 32 and `2^20` bits; two operands meet at the larger of theirs.
+/// The midpoint is an exact dyadic rational, the radius a 32-bit number rounded up, both with
+/// 64-bit exponents, so that neither overflows: a magnitude beyond `2^(2^40)` turns into the whole
+/// line, and one below `2^-(2^40)` into an interval that ends at zero. A value carries its working
+/// precision `p`, between 32 and `2^20` bits; two operands meet at the larger of theirs.
 ///
 /// # Error of an operation
 /// Sums, products, quotients and square roots are worked out in exact integers and cut to `p + 16`
-/// bits; `exp`, `ln` and `pi` come from dashu-float at `p + 16` bits. Whenever a result is not exact,
-/// a relative `2^-p` is added to its radius, which is `2^15` units in the last place of what the
-/// library was asked for. So a defect in the rounding of that library, which promises half a unit,
-/// cannot make a result wrong. (Such defects happen: one in a big-number dependency left the noise of
-/// a released privacy library biased for two years.) What is trusted is exact integer arithmetic, and
-/// that the library errs by less than `2^15` such units.
+/// bits; `exp`, `ln` and `pi` come from dashu-float at `p + 16` bits. Whenever a result is not
+/// exact, a relative `2^-p` is added to its radius, which is `2^15` units in the last place of what
+/// the library was asked for. So a defect in the rounding of that library, which claims half a
+/// unit, cannot make a result wrong. (Such defects happen: one in a big-number dependency left the
+/// noise of a released privacy library biased for two years.) What is trusted is exact integer
+/// arithmetic, and that the library errs by less than `2^15` such units.
 ///
 /// # Example
 /// ```
@@ -85,8 +85,8 @@ impl Ball {
         Magnitude::at_least(&self.middle).plus(self.radius)
     }
 
-    /// Whether the radius is more than a quarter of `scale`: there, the first-order bounds on how far
-    /// a function moves are poor, and its values at the two ends are taken instead.
+    /// Whether the radius is more than a quarter of `scale`: there, the first-order bounds on how
+    /// far a function moves are poor, and its values at the two ends are taken instead.
     fn is_wide_against(&self, scale: Magnitude) -> bool {
         self.radius.times_power_of_two(2).compare(scale) == Ordering::Greater
     }
@@ -96,11 +96,15 @@ impl Big {
     /// The number `value`, exactly, to be worked on with `precision` bits; the whole line for a NaN
     /// or an infinity.
     pub fn exact(value: f64, precision: u32) -> Self {
-        if value.is_finite() { Big::point(Dyadic::from_f64(value), precision) } else { Big::whole_line(precision) }
+        if value.is_finite() {
+            Big::point(Dyadic::from_f64(value), precision)
+        } else {
+            Big::whole_line(precision)
+        }
     }
 
-    /// `mantissa * 2^exponent`, exactly, where the mantissa is an unsigned integer given in limbs of
-    /// 64 bits, the least significant first. All bits are kept, even beyond `precision`.
+    /// `mantissa * 2^exponent`, exactly, where the mantissa is an unsigned integer given in limbs
+    /// of 64 bits, the least significant first. All bits are kept, even beyond `precision`.
     pub fn dyadic(mantissa: &[u64], exponent: i32, precision: u32) -> Self {
         Big::point(Dyadic::from_limbs(mantissa, i64::from(exponent)), precision)
     }
@@ -158,12 +162,16 @@ impl Big {
             if radius.compare(Magnitude::at_most(&middle)) != Ordering::Greater {
                 // Of one sign, and at most 2^(1 - EXPONENT_LIMIT).
                 let end = Dyadic::power_of_two(-EXPONENT_LIMIT);
-                return Some(Ball { middle: if middle.is_negative() { end.negated() } else { end }, radius: least });
+                return Some(Ball {
+                    middle: if middle.is_negative() { end.negated() } else { end },
+                    radius: least,
+                });
             }
             (middle, radius) = (Dyadic::zero(), radius.plus(size));
         }
         if radius.is_zero() {
-            return (middle.is_zero() || middle.top() <= EXPONENT_LIMIT).then_some(Ball { middle, radius });
+            return (middle.is_zero() || middle.top() <= EXPONENT_LIMIT)
+                .then_some(Ball { middle, radius });
         }
         if radius.compare(least) == Ordering::Less {
             radius = least;
@@ -186,10 +194,13 @@ impl Big {
         if lower.is_negative() && upper.compare(&lower.negated()) == Ordering::Less {
             return -self.spanning(&upper.negated(), &lower.negated());
         }
-        let Some(width) = (self.at(upper.clone()) - self.at(lower.clone())).ball else { return self.unknown() };
-        // The midpoint is lower + radius, less what is cut off there, at most 2^(2-bits) |upper|. So the
-        // lower end is kept but for that; and the upper end, lower + 2 radius less the same, is covered
-        // because that much, and a relative 2^-28 for the replaced anchor below, is in the radius.
+        let Some(width) = (self.at(upper.clone()) - self.at(lower.clone())).ball else {
+            return self.unknown();
+        };
+        // The midpoint is lower + radius, less what is cut off there, at most 2^(2-bits) |upper|.
+        // So the lower end is kept but for that; and the upper end, lower + 2 radius less the same,
+        // is covered because that much, and a relative 2^-28 for the replaced anchor below, is in
+        // the radius.
         let half = width.magnitude().times_power_of_two(-1);
         let cut_off = Magnitude::at_least(upper).times_power_of_two(2 - self.working_bits());
         let radius = half.plus(half.times_power_of_two(-28)).plus(cut_off);
@@ -201,7 +212,8 @@ impl Big {
         };
         let (middle, _) = anchor.plus(&radius.to_dyadic()).truncated(self.working_bits());
         let ball = self.around(middle, radius, true);
-        if lower.is_negative() || ball.ball.as_ref().is_none_or(|ball| !ball.lower().is_negative()) {
+        if lower.is_negative() || ball.ball.as_ref().is_none_or(|ball| !ball.lower().is_negative())
+        {
             return ball;
         }
         let radius = Magnitude::at_least(upper).times_power_of_two(-1);
@@ -259,24 +271,34 @@ impl Big {
         }
         if x.top() < -self.working_bits() {
             // |exp(x) - 1| <= 2 |x| for |x| <= 1.
-            return self.around(Dyadic::integer(1), Magnitude::at_least(x).times_power_of_two(1), true);
+            return self.around(
+                Dyadic::integer(1),
+                Magnitude::at_least(x).times_power_of_two(1),
+                true,
+            );
         }
         // An argument below 2^39 in magnitude, cut at a relative 2^-48 of the working precision.
-        self.library_value(x, 48, |context, x, constants| Some(context.exp(x, Some(constants)).ok()?.value()))
+        self.library_value(x, 48, |context, x, constants| {
+            Some(context.exp(x, Some(constants)).ok()?.value())
+        })
     }
 
     /// `exp(x) - 1` for `|x| < 1/2`.
     fn exp_m1_of_small_point(&self, x: &Dyadic) -> Self {
-        self.near_identity(x, |context, x, constants| Some(context.exp_m1(x, Some(constants)).ok()?.value()))
+        self.near_identity(x, |context, x, constants| {
+            Some(context.exp_m1(x, Some(constants)).ok()?.value())
+        })
     }
 
     /// `ln(1 + x)` for `|x| <= 1/2`.
     fn ln_1p_of_small_point(&self, x: &Dyadic) -> Self {
-        self.near_identity(x, |context, x, constants| Some(context.ln_1p(x, Some(constants)).ok()?.value()))
+        self.near_identity(x, |context, x, constants| {
+            Some(context.ln_1p(x, Some(constants)).ok()?.value())
+        })
     }
 
-    /// A function `f` with `|f(x) - x| <= x^2` for `|x| <= 1/2`, as `exp(x) - 1` and `ln(1 + x)` are:
-    /// from that bound where it is sharp enough, elsewhere from the library.
+    /// A function `f` with `|f(x) - x| <= x^2` for `|x| <= 1/2`, as `exp(x) - 1` and `ln(1 + x)`
+    /// are: from that bound where it is sharp enough, elsewhere from the library.
     fn near_identity(&self, x: &Dyadic, function: LibraryFunction) -> Self {
         if x.is_zero() {
             return self.at(Dyadic::zero());
@@ -293,7 +315,8 @@ impl Big {
         self.around(root, Magnitude::ZERO, exact)
     }
 
-    /// `ln(x)` for `x > 0`, as `k ln(2) + ln(1 + y)` with `x = 2^k (1 + y)` and `y` in `[-1/4, 1/2)`.
+    /// `ln(x)` for `x > 0`, as `k ln(2) + ln(1 + y)` with `x = 2^k (1 + y)` and `y` in
+    /// `[-1/4, 1/2)`.
     ///
     /// `y` is exact, so nothing cancels near one; and `|ln(1 + y)| < 0.6 |k ln(2)|` for other `k`
     /// than zero, so nothing cancels elsewhere.
@@ -307,7 +330,8 @@ impl Big {
         if power == 0 {
             return fraction;
         }
-        let ln_2 = self.approximately(with_constants(|constants| constants.ln2(self.working_bits() as usize)));
+        let ln_2 = self
+            .approximately(with_constants(|constants| constants.ln2(self.working_bits() as usize)));
         self.at(Dyadic::integer(power)) * ln_2 + fraction
     }
 }
@@ -341,7 +365,8 @@ impl fmt::Debug for Big {
 impl Neg for Big {
     type Output = Big;
     fn neg(self) -> Big {
-        let ball = self.ball.map(|ball| Ball { middle: ball.middle.negated(), radius: ball.radius });
+        let ball =
+            self.ball.map(|ball| Ball { middle: ball.middle.negated(), radius: ball.radius });
         Big { ball, precision: self.precision }
     }
 }
@@ -365,13 +390,17 @@ impl Add for Big {
         let radius = a.radius.plus(b.radius);
         // An addend that lies wholly below the bits that are kept goes into the radius instead.
         let reach = result.working_bits() + 4;
-        let (large, small) = if b.middle.is_zero() || (!a.middle.is_zero() && a.middle.top() >= b.middle.top()) {
-            (a, b)
-        } else {
-            (b, a)
-        };
+        let (large, small) =
+            if b.middle.is_zero() || (!a.middle.is_zero() && a.middle.top() >= b.middle.top()) {
+                (a, b)
+            } else {
+                (b, a)
+            };
         let (large, small) = (large.middle, small.middle);
-        if !small.is_zero() && small.top() < large.top() - reach && small.exponent() < large.exponent() - reach {
+        if !small.is_zero()
+            && small.top() < large.top() - reach
+            && small.exponent() < large.exponent() - reach
+        {
             return result.around(large, radius.plus(Magnitude::at_least(&small)), true);
         }
         result.around(large.plus(&small), radius, true)
@@ -393,7 +422,8 @@ impl Mul for Big {
             Err(unknown) => return unknown,
         };
         // |(a + s)(b + t) - ab| <= |a| |t| + |s| (|b| + |t|).
-        let radius = Magnitude::at_least(&a.middle).times(b.radius).plus(a.radius.times(b.magnitude()));
+        let radius =
+            Magnitude::at_least(&a.middle).times(b.radius).plus(a.radius.times(b.magnitude()));
         result.around(a.middle.times(&b.middle), radius, true)
     }
 }
@@ -492,7 +522,8 @@ impl Enclosure for Big {
         }
         // The slope of ln(1 + x) is at most 1/(1 + lower).
         let nearest = Dyadic::integer(1).plus(&lower);
-        self.ln_1p_of_small_point(&ball.middle).widened(|_| ball.radius.over(Magnitude::at_most(&nearest)))
+        self.ln_1p_of_small_point(&ball.middle)
+            .widened(|_| ball.radius.over(Magnitude::at_most(&nearest)))
     }
 
     fn sqrt(self) -> Self {
@@ -514,12 +545,17 @@ impl Enclosure for Big {
         // |sqrt(x + t) - sqrt(x)| <= r / (2 sqrt(lower)) <= r sqrt(x) / (2 lower).
         let value = self.sqrt_of_point(&ball.middle);
         value.widened(|value| {
-            ball.radius.times(value.magnitude()).times_power_of_two(-1).over(Magnitude::at_most(&lower))
+            ball.radius
+                .times(value.magnitude())
+                .times_power_of_two(-1)
+                .over(Magnitude::at_most(&lower))
         })
     }
 
     fn pi(&self) -> Self {
-        self.approximately(with_constants(|constants| constants.pi(self.working_bits() as usize).value()))
+        self.approximately(with_constants(|constants| {
+            constants.pi(self.working_bits() as usize).value()
+        }))
     }
 
     fn hull(self, other: Self) -> Self {
@@ -540,7 +576,10 @@ impl Enclosure for Big {
     fn times_power_of_two(self, exponent: i32) -> Self {
         let exponent = i64::from(exponent);
         let ball = self.ball.as_ref().and_then(|ball| {
-            self.within_limits(ball.middle.times_power_of_two(exponent), ball.radius.times_power_of_two(exponent))
+            self.within_limits(
+                ball.middle.times_power_of_two(exponent),
+                ball.radius.times_power_of_two(exponent),
+            )
         });
         Big { ball, precision: self.precision }
     }

@@ -83,8 +83,8 @@ impl Bounds {
         sub_up(self.upper, self.lower)
     }
 
-    /// The width over the smallest magnitude inside; zero for an exact number and infinite where the
-    /// interval touches zero or is unbounded.
+    /// The width over the smallest magnitude inside; zero for an exact number and infinite where
+    /// the interval touches zero or is unbounded.
     pub fn relative_width(&self) -> f64 {
         if self.is_exact() {
             return 0.0;
@@ -181,7 +181,10 @@ impl Mul for Bounds {
     #[inline]
     fn mul(self, other: Bounds) -> Bounds {
         if self.lower >= 0.0 && other.lower >= 0.0 {
-            return Bounds { lower: mul_down(self.lower, other.lower), upper: mul_up(self.upper, other.upper) };
+            return Bounds {
+                lower: mul_down(self.lower, other.lower),
+                upper: mul_up(self.upper, other.upper),
+            };
         }
         let corners = [
             (self.lower, other.lower),
@@ -251,7 +254,11 @@ impl Enclosure for Bounds {
 
     #[inline]
     fn ln_1p(self) -> Self {
-        if self.lower < -1.0 { Bounds::WHOLE_LINE } else { self.map_increasing(ln_1p_down, ln_1p_up) }
+        if self.lower < -1.0 {
+            Bounds::WHOLE_LINE
+        } else {
+            self.map_increasing(ln_1p_down, ln_1p_up)
+        }
     }
 
     #[inline]
@@ -355,7 +362,10 @@ mod tests {
     #[test]
     fn scaling_by_powers_of_two_is_exact_inside_the_range() {
         assert_eq!(Bounds::exact(3.0).times_power_of_two(-4), Bounds::exact(0.1875));
-        assert_eq!(Bounds::exact(1e-300).times_power_of_two(1500).times_power_of_two(-1500), Bounds::exact(1e-300));
+        assert_eq!(
+            Bounds::exact(1e-300).times_power_of_two(1500).times_power_of_two(-1500),
+            Bounds::exact(1e-300)
+        );
         let gone = Bounds::ONE.times_power_of_two(-3000);
         assert!(gone.lower() == 0.0 && gone.upper() > 0.0);
     }

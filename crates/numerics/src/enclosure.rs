@@ -23,7 +23,13 @@ use std::ops::{Add, Div, Mul, Neg, Sub};
 ///
 /// A value carries its precision with it; [`Enclosure::exactly`] makes constants of the same kind.
 pub trait Enclosure:
-    Clone + Debug + Neg<Output = Self> + Add<Output = Self> + Sub<Output = Self> + Mul<Output = Self> + Div<Output = Self>
+    Clone
+    + Debug
+    + Neg<Output = Self>
+    + Add<Output = Self>
+    + Sub<Output = Self>
+    + Mul<Output = Self>
+    + Div<Output = Self>
 {
     /// The number `value`, carried at the precision of `self`. A NaN or an infinity gives an
     /// enclosure of the whole line.

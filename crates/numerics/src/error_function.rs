@@ -1,22 +1,25 @@
 //! The error function and the normal tail at any precision.
 //!
-//! With the sums of the incomplete gamma functions at `a = 1/2`, where the powers and `Γ(3/2) = sqrt(pi)/2` need no
-//! logarithm: for `x > 0`
+//! With the sums of the incomplete gamma functions at `a = 1/2`, where the powers and
+//! `Γ(3/2) = sqrt(pi)/2` need no logarithm: for `x > 0`
 //!
 //! ```text
 //! erf(x)  = P(1/2, x^2) = 2 x e^(-x^2) / sqrt(pi) * S(1/2, x^2)
-//! erfc(x) = Q(1/2, x^2) = e^(-x^2) / (x sqrt(pi)) * G(1/2, x^2)                        (DLMF 7.11.1, 7.11.2)
+//! erfc(x) = Q(1/2, x^2) = e^(-x^2) / (x sqrt(pi)) * G(1/2, x^2)              (DLMF 7.11.1, 7.11.2)
 //! ```
 //!
-//! with `S` and `G` as in the module `incomplete_gamma_sums`. A relative width is about `2^-precision max(1, x^2)`, for
-//! `erfc` the larger of that and `2^-precision / erfc(x)` while `x^2 <= 3 + precision/50`.
+//! with `S` and `G` as in the module `incomplete_gamma_sums`. A relative width is about
+//! `2^-precision max(1, x^2)`, for `erfc` the larger of that and `2^-precision / erfc(x)` while
+//! `x^2 <= 3 + precision/50`.
 
 use crate::Enclosure;
 use crate::incomplete_gamma_sums::{ascending_sum, descending_sum};
 
 /// `erf(x) = 2/sqrt(pi) integral_0^x exp(-t^2) dt`.
 pub fn erf<E: Enclosure>(x: &E) -> E {
-    odd_part(x, |size| if is_large(size) { size.exactly(1.0) - erfc_of_large(size) } else { erf_of_small(size) })
+    odd_part(x, |size| {
+        if is_large(size) { size.exactly(1.0) - erfc_of_large(size) } else { erf_of_small(size) }
+    })
 }
 
 /// `erfc(x) = 1 - erf(x)`, to its relative precision for large `x`.
@@ -41,7 +44,8 @@ fn odd_part<E: Enclosure>(x: &E, of_positive: impl Fn(&E) -> E) -> E {
     if near.upper() < 0.0 {
         return -of_positive(&-x.clone());
     }
-    let at_end = |size: f64| if size == 0.0 { x.exactly(0.0) } else { of_positive(&x.exactly(size)) };
+    let at_end =
+        |size: f64| if size == 0.0 { x.exactly(0.0) } else { of_positive(&x.exactly(size)) };
     (-at_end(-near.lower())).hull(at_end(near.upper()))
 }
 

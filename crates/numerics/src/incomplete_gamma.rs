@@ -6,10 +6,11 @@
 //! ```
 //!
 //! They are the distribution function and the tail of the gamma distribution, and with it of every
-//! generalised Gaussian: `|Z|^p` of a density proportional to `exp(-|z|^p)` is a gamma variable of shape `1/p`.
+//! generalised Gaussian: `|Z|^p` of a density proportional to `exp(-|z|^p)` is a gamma variable of
+//! shape `1/p`.
 //!
 //! The generic functions take any [`Enclosure`]; [`gamma_p`], [`gamma_q`] and their logarithms take
-//! [`Bounds`] and promise a width.
+//! [`Bounds`] and guarantee a width.
 
 use crate::gamma::ln_gamma_to;
 use crate::incomplete_gamma_sums::{ascending_sum, descending_sum};
@@ -18,14 +19,17 @@ use crate::{Bounds, Enclosure, Wide};
 /// `P(a, x)` and `Q(a, x)` of one shape `a > 0`: what depends on `a` only is computed once.
 ///
 /// # Error
-/// Every result holds the exact value. Its relative width is about `2^-precision` times the largest of
+/// Every result holds the exact value. Its relative width is about `2^-precision` times the largest
+/// of
 ///
-/// - `|a ln x|`, `x` and `z ln z` with `z = max(a, precision/4)`, from the exponent of `x^a e^-x / Γ(a+1)`;
-/// - `1/Q(a, x)`, for `Q` and `ln P`, where `x` is at most `3 + precision/50` or at most `a`: there `Q = 1 - P` is what
-///   is computed. This is a matter of a few bits unless `a` is tiny, `Q` being about `a ln(1/x)`.
+/// - `|a ln x|`, `x` and `z ln z` with `z = max(a, precision/4)`, from the exponent of
+///   `x^a e^-x / Γ(a+1)`;
+/// - `1/Q(a, x)`, for `Q` and `ln P`, where `x` is at most `3 + precision/50` or at most `a`: there
+///   `Q = 1 - P` is what is computed. This is a matter of a few bits unless `a` is tiny, `Q` being
+///   about `a ln(1/x)`.
 ///
-/// Arguments out of range, or so large that the sums would not end (`a` beyond `10^9` with `x` near it), give
-/// `[0, 1]`, or the whole line for a logarithm.
+/// Arguments out of range, or so large that the sums would not end (`a` beyond `10^9` with `x` near
+/// it), give `[0, 1]`, or the whole line for a logarithm.
 #[derive(Clone, Debug)]
 pub struct RegularizedGamma<E> {
     shape: E,
@@ -54,15 +58,21 @@ impl<E: Enclosure> RegularizedGamma<E> {
 
     fn truncated_at(shape: E, bits: u32) -> Self {
         // 1 - P may lose a third of the bits, see `complementary_sum`.
-        let ln_gamma_above =
-            ln_gamma_to(&(shape.clone() + shape.exactly(1.0)), (bits + bits / 3).min(shape.precision()));
+        let ln_gamma_above = ln_gamma_to(
+            &(shape.clone() + shape.exactly(1.0)),
+            (bits + bits / 3).min(shape.precision()),
+        );
         RegularizedGamma { shape, ln_gamma_above, bits }
     }
 
     /// `P(a, x)` for `x >= 0`.
     pub fn lower(&self, x: &E) -> E {
         if let Some(x_upper) = self.upper_end_if_touching_zero(x) {
-            return x.exactly(0.0).hull(if x_upper == 0.0 { x.exactly(0.0) } else { self.lower(&x.exactly(x_upper)) });
+            return x.exactly(0.0).hull(if x_upper == 0.0 {
+                x.exactly(0.0)
+            } else {
+                self.lower(&x.exactly(x_upper))
+            });
         }
         part_of_unit_interval(match self.side(x) {
             Side::Lower => self.weight(x) * ascending_sum(&self.shape, x, self.bits),
@@ -74,7 +84,11 @@ impl<E: Enclosure> RegularizedGamma<E> {
     /// `Q(a, x)` for `x >= 0`.
     pub fn upper(&self, x: &E) -> E {
         if let Some(x_upper) = self.upper_end_if_touching_zero(x) {
-            return x.exactly(1.0).hull(if x_upper == 0.0 { x.exactly(1.0) } else { self.upper(&x.exactly(x_upper)) });
+            return x.exactly(1.0).hull(if x_upper == 0.0 {
+                x.exactly(1.0)
+            } else {
+                self.upper(&x.exactly(x_upper))
+            });
         }
         part_of_unit_interval(match self.side(x) {
             Side::Lower => x.exactly(1.0) - self.weight(x) * self.complementary_sum(x),
@@ -97,28 +111,34 @@ impl<E: Enclosure> RegularizedGamma<E> {
         match self.side(x) {
             Side::Lower => (-(self.weight(x) * self.complementary_sum(x))).ln_1p(),
             Side::Upper => {
-                let sum = self.shape.clone() * descending_sum(&self.shape, x, self.bits) / x.clone();
+                let sum =
+                    self.shape.clone() * descending_sum(&self.shape, x, self.bits) / x.clone();
                 self.ln_weight(x) + sum.ln()
             }
             Side::Unknown => x.exactly(f64::INFINITY),
         }
     }
 
-    /// The upper end of an `x` that may be zero; there the logarithm of `x` says nothing, but both functions are
-    /// monotone.
+    /// The upper end of an `x` that may be zero; there the logarithm of `x` says nothing, but both
+    /// functions are monotone.
     fn upper_end_if_touching_zero(&self, x: &E) -> Option<f64> {
         let near = x.bounds();
-        (near.lower() <= 0.0 && near.upper() >= 0.0 && near.upper() < f64::INFINITY).then_some(near.upper())
+        (near.lower() <= 0.0 && near.upper() >= 0.0 && near.upper() < f64::INFINITY)
+            .then_some(near.upper())
     }
 
     fn side(&self, x: &E) -> Side {
         let (a, x) = (self.shape.bounds(), x.bounds());
         // Phrased so that an infinity fails the test.
-        if !(a.lower() > 0.0 && x.lower() > 0.0 && a.upper() < f64::INFINITY && x.upper() < f64::INFINITY) {
+        if !(a.lower() > 0.0
+            && x.lower() > 0.0
+            && a.upper() < f64::INFINITY
+            && x.upper() < f64::INFINITY)
+        {
             return Side::Unknown;
         }
-        // The fraction behind Q converges slowly for small x, in `bits^2 / 33 x` levels, while 1 - P loses `x / ln 2`
-        // bits there.
+        // The fraction behind Q converges slowly for small x, in `bits^2 / 33 x` levels, while 1 -
+        // P loses `x / ln 2` bits there.
         let crossover = 3.0 + f64::from(self.bits.min(10_000)) / 50.0;
         if x.lower() > a.upper().max(crossover) { Side::Upper } else { Side::Lower }
     }
@@ -135,11 +155,12 @@ impl<E: Enclosure> RegularizedGamma<E> {
 
     fn upper_from_tail(&self, x: &E) -> E {
         // The weight may be close to underflow: it is the last factor.
-        self.weight(x) * (self.shape.clone() * descending_sum(&self.shape, x, self.bits) / x.clone())
+        self.weight(x)
+            * (self.shape.clone() * descending_sum(&self.shape, x, self.bits) / x.clone())
     }
 
-    /// The sum in `P`, accurate enough for `1 - P` to have the bits asked for: as many more as `1/Q` has. For `x > a`
-    /// that is at most `x / ln 2 + log2(1/a)` and a few.
+    /// The sum in `P`, accurate enough for `1 - P` to have the bits asked for: as many more as
+    /// `1/Q` has. For `x > a` that is at most `x / ln 2 + log2(1/a)` and a few.
     fn complementary_sum(&self, x: &E) -> E {
         let (a, x_middle) = (self.shape.bounds().estimate(), x.bounds().estimate());
         let lost_to_tail = if x_middle > a { 1.45 * x_middle } else { 0.0 };
@@ -152,7 +173,11 @@ impl<E: Enclosure> RegularizedGamma<E> {
 /// Keeps a result that lost all its digits to what is known anyway.
 fn part_of_unit_interval<E: Enclosure>(probability: E) -> E {
     let near = probability.bounds();
-    if near.lower() < -1.0 || near.upper() > 2.0 { probability.between(0.0, 1.0) } else { probability }
+    if near.lower() < -1.0 || near.upper() > 2.0 {
+        probability.between(0.0, 1.0)
+    } else {
+        probability
+    }
 }
 
 /// `P(a, x)` for `a > 0`, `x >= 0`; see [`RegularizedGamma`] for the error.
@@ -177,10 +202,11 @@ pub fn ln_upper_regularized<E: Enclosure>(a: &E, x: &E) -> E {
 
 /// `P(a, x)` and `Q(a, x)` in `f64`, for one exactly known shape `a` and many `x`.
 ///
-/// # Promise
-/// For `10^-3 <= a <= 10^5` and any exact `x`, the relative width of a result is at most `10^-14`: of `P` and of `Q` where
-/// the exact value is a normal `f64`, of `ln P` where `Q` is at least `10^-300`, and of `ln Q` where `P` is. Measured, the widths are
-/// two units in the last place. Elsewhere the results hold the exact value all the same.
+/// # Guarantee
+/// For `10^-3 <= a <= 10^5` and any exact `x`, the relative width of a result is at most `10^-14`:
+/// of `P` and of `Q` where the exact value is a normal `f64`, of `ln P` where `Q` is at least
+/// `10^-300`, and of `ln Q` where `P` is. Measured, the widths are two units in the last place.
+/// Elsewhere the results hold the exact value all the same.
 #[derive(Clone, Debug)]
 pub struct GammaTails(RegularizedGamma<Wide>);
 
@@ -195,28 +221,35 @@ impl GammaTails {
 
     /// `P(a, x)` for every `x >= 0` of the interval.
     pub fn lower(&self, x: Bounds) -> Bounds {
-        monotone(x, Bounds::ZERO, Bounds::ONE, |x| above_underflow(self.0.lower(x), || self.0.ln_lower(x)))
-            .clamp(0.0, 1.0)
+        monotone(x, Bounds::ZERO, Bounds::ONE, |x| {
+            above_underflow(self.0.lower(x), || self.0.ln_lower(x))
+        })
+        .clamp(0.0, 1.0)
     }
 
     /// `Q(a, x)` for every `x >= 0` of the interval.
     pub fn upper(&self, x: Bounds) -> Bounds {
-        monotone(x, Bounds::ONE, Bounds::ZERO, |x| above_underflow(self.0.upper(x), || self.0.ln_upper(x)))
-            .clamp(0.0, 1.0)
+        monotone(x, Bounds::ONE, Bounds::ZERO, |x| {
+            above_underflow(self.0.upper(x), || self.0.ln_upper(x))
+        })
+        .clamp(0.0, 1.0)
     }
 
     /// `ln P(a, x)` for every `x >= 0` of the interval; unbounded below at zero.
     pub fn ln_lower(&self, x: Bounds) -> Bounds {
-        monotone(x, below_every_number(), Bounds::ZERO, |x| self.0.ln_lower(x).bounds()).clamp(f64::NEG_INFINITY, 0.0)
+        monotone(x, below_every_number(), Bounds::ZERO, |x| self.0.ln_lower(x).bounds())
+            .clamp(f64::NEG_INFINITY, 0.0)
     }
 
     /// `ln Q(a, x)` for every `x >= 0` of the interval.
     pub fn ln_upper(&self, x: Bounds) -> Bounds {
-        monotone(x, Bounds::ZERO, below_every_number(), |x| self.0.ln_upper(x).bounds()).clamp(f64::NEG_INFINITY, 0.0)
+        monotone(x, Bounds::ZERO, below_every_number(), |x| self.0.ln_upper(x).bounds())
+            .clamp(f64::NEG_INFINITY, 0.0)
     }
 }
 
-/// Near the subnormal numbers [`Wide`] has fewer bits; there the value is taken from its logarithm, away from them, and moved back by a power of two.
+/// Near the subnormal numbers [`Wide`] has fewer bits; there the value is taken from its logarithm,
+/// away from them, and moved back by a power of two.
 fn above_underflow(value: Wide, logarithm: impl FnOnce() -> Wide) -> Bounds {
     const AWAY: i32 = 400;
     let near = value.bounds();
@@ -232,9 +265,14 @@ fn below_every_number() -> Bounds {
     Bounds::new(f64::NEG_INFINITY, f64::MIN)
 }
 
-/// A monotone function on an interval of non-negative numbers, from its values at the ends; `at_zero` and
-/// `at_infinity` are its limits.
-fn monotone(x: Bounds, at_zero: Bounds, at_infinity: Bounds, function: impl Fn(&Wide) -> Bounds) -> Bounds {
+/// A monotone function on an interval of non-negative numbers, from its values at the ends;
+/// `at_zero` and `at_infinity` are its limits.
+fn monotone(
+    x: Bounds,
+    at_zero: Bounds,
+    at_infinity: Bounds,
+    function: impl Fn(&Wide) -> Bounds,
+) -> Bounds {
     if x.upper() < 0.0 {
         return Bounds::WHOLE_LINE;
     }
@@ -260,22 +298,26 @@ fn monotone_in_shape(a: Bounds, function: impl Fn(GammaTails) -> Bounds) -> Boun
     if a.is_exact() { first } else { first.hull(function(GammaTails::new(a.upper()))) }
 }
 
-/// `P(a, x)` for `a > 0`, `x >= 0`, in `f64`: [`GammaTails`] has the promise, and is the way to evaluate many `x`.
+/// `P(a, x)` for `a > 0`, `x >= 0`, in `f64`: [`GammaTails`] has the guarantee, and is the way to
+/// evaluate many `x`.
 pub fn gamma_p(a: Bounds, x: Bounds) -> Bounds {
     monotone_in_shape(a, |tails| tails.lower(x)).clamp(0.0, 1.0)
 }
 
-/// `Q(a, x)` for `a > 0`, `x >= 0`, in `f64`: [`GammaTails`] has the promise, and is the way to evaluate many `x`.
+/// `Q(a, x)` for `a > 0`, `x >= 0`, in `f64`: [`GammaTails`] has the guarantee, and is the way to
+/// evaluate many `x`.
 pub fn gamma_q(a: Bounds, x: Bounds) -> Bounds {
     monotone_in_shape(a, |tails| tails.upper(x)).clamp(0.0, 1.0)
 }
 
-/// `ln P(a, x)` for `a > 0`, `x > 0`, in `f64`: [`GammaTails`] has the promise, and is the way to evaluate many `x`.
+/// `ln P(a, x)` for `a > 0`, `x > 0`, in `f64`: [`GammaTails`] has the guarantee, and is the way to
+/// evaluate many `x`.
 pub fn ln_gamma_p(a: Bounds, x: Bounds) -> Bounds {
     monotone_in_shape(a, |tails| tails.ln_lower(x)).clamp(f64::NEG_INFINITY, 0.0)
 }
 
-/// `ln Q(a, x)` for `a > 0`, `x >= 0`, in `f64`: [`GammaTails`] has the promise, and is the way to evaluate many `x`.
+/// `ln Q(a, x)` for `a > 0`, `x >= 0`, in `f64`: [`GammaTails`] has the guarantee, and is the way
+/// to evaluate many `x`.
 pub fn ln_gamma_q(a: Bounds, x: Bounds) -> Bounds {
     monotone_in_shape(a, |tails| tails.ln_upper(x)).clamp(f64::NEG_INFINITY, 0.0)
 }

@@ -1,13 +1,14 @@
 //! The quantiles of the gamma distribution: `P(a, x) = p` and `Q(a, x) = q` solved for `x`.
 //!
-//! An iteration in `f64` finds where to look; what is returned are two numbers at which [`GammaTails`] has
-//! proved on which side of the quantile they lie. A bad iteration makes a result wide or slow, never wrong.
+//! An iteration in `f64` finds where to look; what is returned are two numbers at which
+//! [`GammaTails`] has proved on which side of the quantile they lie. A bad iteration makes a result
+//! wide or slow, never wrong.
 //!
 //! # Width
-//! For `10^-3 <= a <= 10^5` the ends are a few units in the last place apart, times the condition of the
-//! problem: a relative `2^-52` in `p` (or an absolute one in `ln p`) moves `x` by a relative
-//! `2^-52 P(a, x) / (x P'(a, x))`, which is `2^-52 / a` for small `x`. A quantile below the least `f64` is
-//! enclosed by zero and that number.
+//! For `10^-3 <= a <= 10^5` the ends are a few units in the last place apart, times the condition
+//! of the problem: a relative `2^-52` in `p` (or an absolute one in `ln p`) moves `x` by a relative
+//! `2^-52 P(a, x) / (x P'(a, x))`, which is `2^-52 / a` for small `x`. A quantile below the least
+//! `f64` is enclosed by zero and that number.
 
 use crate::incomplete_gamma::GammaTails;
 use crate::root::{Direction, Range, monotone_root};
@@ -24,7 +25,8 @@ pub fn gamma_p_inverse(a: Bounds, p: Bounds) -> Bounds {
     })
 }
 
-/// The `x` with `Q(a, x) = q`, for `a > 0` and `0 <= q <= 1`; unbounded above where `q` may be zero.
+/// The `x` with `Q(a, x) = q`, for `a > 0` and `0 <= q <= 1`; unbounded above where `q` may be
+/// zero.
 pub fn gamma_q_inverse(a: Bounds, q: Bounds) -> Bounds {
     between_ends(a, q.upper(), q.lower(), |a, q| match q {
         _ if q >= 1.0 => Bounds::ZERO,
@@ -56,9 +58,14 @@ fn beyond_every_number() -> Bounds {
     Bounds::new(f64::MAX, f64::INFINITY)
 }
 
-/// From the quantile at the level that makes it least to the one at the level that makes it largest. The quantile
-/// increases with the shape, because `Q` does.
-fn between_ends(a: Bounds, least: f64, largest: f64, quantile: impl Fn(f64, f64) -> Bounds) -> Bounds {
+/// From the quantile at the level that makes it least to the one at the level that makes it
+/// largest. The quantile increases with the shape, because `Q` does.
+fn between_ends(
+    a: Bounds,
+    least: f64,
+    largest: f64,
+    quantile: impl Fn(f64, f64) -> Bounds,
+) -> Bounds {
     if !(a.lower() > 0.0 && a.upper() < f64::INFINITY) {
         return Bounds::new(0.0, f64::INFINITY);
     }
@@ -75,14 +82,16 @@ struct Equation {
     guide: Guide,
 }
 
-/// The same equation in the form that the iteration solves: the logarithm of the function that is at most 1/2.
+/// The same equation in the form that the iteration solves: the logarithm of the function that is
+/// at most 1/2.
 #[derive(Clone, Copy)]
 enum Guide {
     LnP(f64),
     LnQ(f64),
 }
 
-/// Below this, a probability is compared by its logarithm: among the subnormal numbers [`GammaTails`] has few digits.
+/// Below this, a probability is compared by its logarithm: among the subnormal numbers
+/// [`GammaTails`] has few digits.
 const COMPARED_BY_LOGARITHM_BELOW: f64 = 1e-290;
 
 impl Equation {
@@ -91,7 +100,12 @@ impl Equation {
         if p < COMPARED_BY_LOGARITHM_BELOW {
             return Equation::ln_lower(target.ln());
         }
-        Equation { function: GammaTails::lower, direction: Direction::Increasing, target, guide: Guide::LnP(p.ln()) }
+        Equation {
+            function: GammaTails::lower,
+            direction: Direction::Increasing,
+            target,
+            guide: Guide::LnP(p.ln()),
+        }
     }
 
     fn upper(q: f64) -> Self {
@@ -99,7 +113,12 @@ impl Equation {
         if q < COMPARED_BY_LOGARITHM_BELOW {
             return Equation::ln_upper(target.ln());
         }
-        Equation { function: GammaTails::upper, direction: Direction::Decreasing, target, guide: Guide::LnQ(q.ln()) }
+        Equation {
+            function: GammaTails::upper,
+            direction: Direction::Decreasing,
+            target,
+            guide: Guide::LnQ(q.ln()),
+        }
     }
 
     fn ln_lower(target: Bounds) -> Self {
@@ -125,12 +144,14 @@ fn solve(a: f64, equation: Equation) -> Bounds {
     let residual = |x: f64| (equation.function)(&tails, Bounds::exact(x)) - equation.target;
     let close = Range::between(guess * (1.0 - 1e-10), guess * (1.0 + 1e-10));
     monotone_root(residual, close, equation.direction)
-        .or_else(|_| monotone_root(residual, Range::POSITIVE.bracket_from(guess), equation.direction))
+        .or_else(|_| {
+            monotone_root(residual, Range::POSITIVE.bracket_from(guess), equation.direction)
+        })
         .unwrap_or_else(|_| outside_the_positive_numbers(residual, equation.direction))
 }
 
-/// When there is no change of sign among the positive `f64`: it is below them where the function is proved to
-/// be past the target at the first one.
+/// When there is no change of sign among the positive `f64`: it is below them where the function is
+/// proved to be past the target at the first one.
 fn outside_the_positive_numbers(residual: impl Fn(f64) -> Bounds, direction: Direction) -> Bounds {
     let least = f64::from_bits(1);
     let at_least = residual(least);
@@ -141,15 +162,16 @@ fn outside_the_positive_numbers(residual: impl Fn(f64) -> Bounds, direction: Dir
     Bounds::new(0.0, if past { least } else { f64::INFINITY })
 }
 
-/// A number close to the quantile, by Newton's method for `ln P` or `ln Q` as a function of `u = ln x`.
+/// A number close to the quantile, by Newton's method for `ln P` or `ln Q` as a function of
+/// `u = ln x`.
 ///
 /// The density of `ln X` is proportional to `exp(a u - e^u)`, which is log-concave, and so are its
-/// distribution function and its tail. From a point where a concave function is below its target, Newton's
-/// method approaches the solution from that side. Such points are
+/// distribution function and its tail. From a point where a concave function is below its target,
+/// Newton's method approaches the solution from that side. Such points are
 ///
 /// - for `P`: `x = (p Γ(a+1))^(1/a)`, since `P(a, x) <= x^a / Γ(a+1)`;
-/// - for `Q`: `x = a + sqrt(2 a t) + t` with `t = ln(1/q)` (Boucheron, Lugosi, Massart, *Concentration
-///   inequalities*, 2013, section 2.4).
+/// - for `Q`: `x = a + sqrt(2 a t) + t` with `t = ln(1/q)` (Boucheron, Lugosi,
+///   Massart, *Concentration inequalities*, 2013, section 2.4).
 fn starting_point(a: f64, tails: &GammaTails, guide: Guide) -> f64 {
     let ln_gamma_above = core_math::lgamma(a + 1.0);
     let mut u = match guide {

@@ -3,13 +3,15 @@
 //! With `D(a, x) = x^a e^-x / Γ(a+1)`,
 //!
 //! ```text
-//! P(a, x) = D(a, x) S(a, x),            S(a, x) = sum_{n>=0} x^n / ((a+1) ... (a+n))           (DLMF 8.11.4)
-//! Q(a, x) = D(a, x) (a/x) G(a, x),      G(a, x) = integral_0^inf (1 + u/x)^(a-1) e^-u du       (DLMF 8.2.2, t = x + u)
+//! P(a, x) = D(a, x) S(a, x),         S(a, x) = sum_{n>=0} x^n / ((a+1) ... (a+n))
+//! Q(a, x) = D(a, x) (a/x) G(a, x),   G(a, x) = integral_0^inf (1 + u/x)^(a-1) e^-u du
+//!                                    (DLMF 8.11.4; 8.2.2, t = x + u)
 //! ```
 //!
-//! and none of the sums below subtracts, so that no digits cancel. Each is evaluated from its far end
-//! inwards. There a relative error counts for little: the far end is evaluated in [`Bounds`], with 53
-//! bits, and only the levels whose weight needs more are evaluated at the precision asked for.
+//! and none of the sums below subtracts, so that no digits cancel. Each is evaluated from its far
+//! end inwards. There a relative error counts for little: the far end is evaluated in [`Bounds`],
+//! with 53 bits, and only the levels whose weight needs more are evaluated at the precision asked
+//! for.
 
 use crate::convergence::{DOUBLE_BITS, MOST_LEVELS, levels_until};
 use crate::{Bounds, Enclosure};
@@ -24,18 +26,24 @@ fn whole_line<E: Enclosure>(like: &E) -> E {
     like.exactly(f64::INFINITY)
 }
 
-/// `S(a, x)` for `a > 0`, `x >= 0`: the nested form of `S(a, x) = 1 + x/(a+1) S(a+1, x)`, to a relative
-/// `2^-bits` or so. Converges for every `x`, in about `sqrt(a bits)` levels when `x` is near `a`, and
-/// quickly when it is far below.
+/// `S(a, x)` for `a > 0`, `x >= 0`: the nested form of `S(a, x) = 1 + x/(a+1) S(a+1, x)`, to a
+/// relative `2^-bits` or so. Converges for every `x`, in about `sqrt(a bits)` levels when `x` is
+/// near `a`, and quickly when it is far below.
 ///
 /// What is left out: with `r = x/(a+1) < 1`, `1 <= S(a, x) <= 1 + r + r^2 + ... = 1/(1 - r)`.
 pub(crate) fn ascending_sum<E: Enclosure>(a: &E, x: &E, bits: u32) -> E {
     let (a_near, x_near) = (a.bounds(), x.bounds());
     let ratio = |n: u32| x_near.upper() / (a_near.lower() + f64::from(n));
     let in_doubles = bits > DOUBLE_BITS;
-    let wanted = if in_doubles { f64::from(bits) - bits_of_the_far_end(a_near, x_near) } else { f64::from(bits) };
+    let wanted = if in_doubles {
+        f64::from(bits) - bits_of_the_far_end(a_near, x_near)
+    } else {
+        f64::from(bits)
+    };
     // The ratios decrease: once their product is below 1/2, the next one is below 1.
-    let Some(levels) = levels_until(wanted.max(1.0), MOST_LEVELS, ratio) else { return whole_line(x) };
+    let Some(levels) = levels_until(wanted.max(1.0), MOST_LEVELS, ratio) else {
+        return whole_line(x);
+    };
     let a_far = a_near + Bounds::exact(f64::from(levels));
     let tail = if in_doubles {
         ascending_sum(&a_far, &x_near, DOUBLE_BITS)
@@ -52,13 +60,17 @@ pub(crate) fn ascending_sum<E: Enclosure>(a: &E, x: &E, bits: u32) -> E {
 /// `[1, 1/(1 - ratio)]`, unbounded above for a ratio that may reach 1.
 fn up_to_geometric_sum(ratio: Bounds) -> Bounds {
     let rest = Bounds::ONE - ratio;
-    if rest.lower() > 0.0 { Bounds::new(1.0, (Bounds::ONE / rest).upper()) } else { Bounds::new(1.0, f64::INFINITY) }
+    if rest.lower() > 0.0 {
+        Bounds::new(1.0, (Bounds::ONE / rest).upper())
+    } else {
+        Bounds::new(1.0, f64::INFINITY)
+    }
 }
 
 /// `G(a, x)` for `x > max(a, 0)`, to a relative `2^-bits` or so.
 ///
-/// Integration by parts gives `G(a, x) = 1 + (a-1)/x G(a-1, x)`. The recurrence is followed down until
-/// what is left does not count, or to an argument of at most 1 and [`stieltjes_denominator`].
+/// Integration by parts gives `G(a, x) = 1 + (a-1)/x G(a-1, x)`. The recurrence is followed down
+/// until what is left does not count, or to an argument of at most 1 and [`stieltjes_denominator`].
 pub(crate) fn descending_sum<E: Enclosure>(a: &E, x: &E, bits: u32) -> E {
     let (a_near, x_near) = (a.bounds(), x.bounds());
     let to_unit = (a_near.upper() - 1.0).ceil().max(0.0);
@@ -67,7 +79,11 @@ pub(crate) fn descending_sum<E: Enclosure>(a: &E, x: &E, bits: u32) -> E {
     }
     let ratio = |n: u32| (a_near.upper() - f64::from(n)) / x_near.lower();
     let in_doubles = bits > DOUBLE_BITS;
-    let wanted = if in_doubles { f64::from(bits) - bits_of_the_far_end(a_near, x_near) } else { f64::from(bits) };
+    let wanted = if in_doubles {
+        f64::from(bits) - bits_of_the_far_end(a_near, x_near)
+    } else {
+        f64::from(bits)
+    };
     let limit = to_unit.min(f64::from(MOST_LEVELS)) as u32;
     let (levels, mut sum) = match levels_until(wanted.max(1.0), limit, ratio) {
         Some(levels) => {
@@ -92,9 +108,10 @@ pub(crate) fn descending_sum<E: Enclosure>(a: &E, x: &E, bits: u32) -> E {
     sum
 }
 
-/// What is known of `G(a, x)` without a sum. For `a >= 1`, `1 <= (1 + u/x)^(a-1) <= exp((a-1) u/x)` makes
-/// it `1 <= G <= 1/(1 - (a-1)/x)`. For `a <= 1`, `G` is the mean of `x/(x + T)` over a gamma variable `T`
-/// of shape `1 - a` (see [`stieltjes_denominator`]), so that by Jensen `x/(x + 1 - a) <= G <= 1`.
+/// What is known of `G(a, x)` without a sum. For `a >= 1`, `1 <= (1 + u/x)^(a-1) <= exp((a-1) u/x)`
+/// makes it `1 <= G <= 1/(1 - (a-1)/x)`. For `a <= 1`, `G` is the mean of `x/(x + T)` over a gamma
+/// variable `T` of shape `1 - a` (see [`stieltjes_denominator`]), so that by Jensen
+/// `x/(x + 1 - a) <= G <= 1`.
 fn range_of_scaled_tail(a: Bounds, x: Bounds) -> Bounds {
     let above_one = Bounds::exact(a.upper()) - Bounds::ONE;
     let upper = if a.upper() <= 1.0 { 1.0 } else { up_to_geometric_sum(above_one / x).upper() };
@@ -106,19 +123,21 @@ fn range_of_scaled_tail(a: Bounds, x: Bounds) -> Bounds {
 /// `H_first(x)` of the continued fraction, for `a <= 1`, `x > 0`,
 ///
 /// ```text
-/// G(a, x) = x / H_1,      H_j = x + (j - a)/(1 + j/H_(j+1))                                       (DLMF 8.9.2)
+/// G(a, x) = x / H_1,      H_j = x + (j - a)/(1 + j/H_(j+1))                     (DLMF 8.9.2)
 /// ```
 ///
-/// For `a < 1` this is the Stieltjes fraction of `G(a, x) = 1/Γ(1-a) integral_0^inf x/(x+t) t^-a e^-t dt` (DLMF
-/// 8.6.4), convergent for all `x > 0`. Its elements are positive, so `H_j` increases with `H_(j+1)`, and
+/// For `a < 1` this is the Stieltjes fraction of
+/// `G(a, x) = 1/Γ(1-a) integral_0^inf x/(x+t) t^-a e^-t dt` (DLMF 8.6.4), convergent for all
+/// `x > 0`. Its elements are positive, so `H_j` increases with `H_(j+1)`, and
 /// `x <= H_j <= x + j - a`: replacing the far end by that interval, the two ends become consecutive
-/// convergents, which lie on either side of the limit (Cuyt et al., *Handbook of continued fractions for
-/// special functions*, 2008, chapter 3 and 12.6). At `a = 1` the fraction ends: `H_1 = x`. About `bits^2 / 33 x`
-/// levels are needed.
+/// convergents, which lie on either side of the limit (Cuyt et al., *Handbook of continued
+/// fractions for special functions*, 2008, chapter 3 and 12.6). At `a = 1` the fraction ends:
+/// `H_1 = x`. About `bits^2 / 33 x` levels are needed.
 pub(crate) fn stieltjes_denominator<E: Enclosure>(a: &E, x: &E, first: u32, bits: u32) -> E {
     let (a_near, x_near) = (a.bounds(), x.bounds());
     let (a_middle, x_middle) = (a_near.estimate(), x_near.estimate());
-    // dH_j/dH_(j+1) = (j - a) j / (H_(j+1) + j)^2, where H is close to the root of H = x + (j - a)/(1 + j/H).
+    // dH_j/dH_(j+1) = (j - a) j / (H_(j+1) + j)^2, where H is close to the root of H = x + (j -
+    // a)/(1 + j/H).
     let contraction = |n: u32| {
         let j = f64::from(first) + f64::from(n - 1);
         let sum = x_middle - a_middle;
@@ -148,16 +167,25 @@ pub(crate) fn stieltjes_denominator<E: Enclosure>(a: &E, x: &E, first: u32, bits
 mod tests {
     use super::*;
 
-    /// What a sum leaves out is far below the rounding of its result, so that only a sum cut off early shows whether it is
-    /// enclosed. `sum` is evaluated to few bits and compared with itself at 53.
-    fn assert_cut_off_sums_enclose(name: &str, sum: impl Fn(Bounds, Bounds, u32) -> Bounds, arguments: &[(f64, f64)]) {
+    /// What a sum leaves out is far below the rounding of its result, so that only a sum cut off
+    /// early shows whether it is enclosed. `sum` is evaluated to few bits and compared with itself
+    /// at 53.
+    fn assert_cut_off_sums_enclose(
+        name: &str,
+        sum: impl Fn(Bounds, Bounds, u32) -> Bounds,
+        arguments: &[(f64, f64)],
+    ) {
         for &(a, x) in arguments {
             let at = |bits| sum(Bounds::exact(a), Bounds::exact(x), bits);
             let fine = at(DOUBLE_BITS);
             assert!(fine.relative_width() < 1e-10, "{name}({a}, {x}) = {fine:?}");
             for bits in [0, 1, 2, 3, 5, 9, 16] {
                 let coarse = at(bits);
-                assert_eq!(coarse.hull(fine), coarse, "{name}({a}, {x}) to {bits} bits: {coarse:?} misses {fine:?}");
+                assert_eq!(
+                    coarse.hull(fine),
+                    coarse,
+                    "{name}({a}, {x}) to {bits} bits: {coarse:?} misses {fine:?}"
+                );
             }
             // Power: the cut is really early.
             assert!(at(3).relative_width() > 1e-6, "{name}({a}, {x}) = {:?}", at(3));
@@ -168,10 +196,23 @@ mod tests {
     fn cut_off_sums_enclose_what_they_leave_out() {
         let small = [(0.01, 0.5), (0.5, 0.3), (0.9, 4.0), (3.5, 3.0), (50.0, 49.0), (1e4, 1e4)];
         assert_cut_off_sums_enclose("S", |a, x, bits| ascending_sum(&a, &x, bits), &small);
-        let large = [(0.01, 2.0), (0.5, 3.0), (0.999, 4.0), (1.5, 2.5), (3.2, 3.3), (50.5, 51.0), (1e4, 1.0001e4)];
+        let large = [
+            (0.01, 2.0),
+            (0.5, 3.0),
+            (0.999, 4.0),
+            (1.5, 2.5),
+            (3.2, 3.3),
+            (50.5, 51.0),
+            (1e4, 1.0001e4),
+        ];
         assert_cut_off_sums_enclose("G", |a, x, bits| descending_sum(&a, &x, bits), &large);
-        assert_cut_off_sums_enclose("H", |a, x, bits| stieltjes_denominator(&a, &x, 3, bits), &large[..3]);
-        // A tail that begins below a = 0, as after a descent from a whole number that is not known exactly.
+        assert_cut_off_sums_enclose(
+            "H",
+            |a, x, bits| stieltjes_denominator(&a, &x, 3, bits),
+            &large[..3],
+        );
+        // A tail that begins below a = 0, as after a descent from a whole number that is not known
+        // exactly.
         assert_cut_off_sums_enclose(
             "H",
             |a, x, bits| stieltjes_denominator(&a, &x, 1, bits),

@@ -4,28 +4,29 @@ use crate::{Bounds, Enclosure};
 use std::cmp::Ordering;
 use std::ops::{Add, Div, Mul, Neg, Sub};
 
-/// The Taylor coefficients `c_k = f^(k)(x) / k!`, for `k = 0 ..= order`, of a function `f` at a point
-/// `x`, each enclosed.
+/// The Taylor coefficients `c_k = f^(k)(x) / k!`, for `k = 0 ..= order`, of a function `f` at a
+/// point `x`, each enclosed.
 ///
 /// [`Jet::variable`] is the function `f(x) = x`; operations on jets give the jets of the composed
-/// function, by the recurrences that follow from `g' = ...` for each operation (Griewank, Walther,
-/// *Evaluating Derivatives*, 2nd ed., section 13.2; Moore, Kearfott, Cloud, *Introduction to Interval
-/// Analysis*, chapter 9). If `x` is not a point but an enclosure `X`, every coefficient encloses the
-/// values of `f^(k)(x)/k!` for all `x` in `X`, which is what a Taylor remainder is made of.
+/// function, by the recurrences that follow from `g' = ...` for each operation (Griewank,
+/// Walther, *Evaluating Derivatives*, 2nd ed., section 13.2; Moore, Kearfott, Cloud, *Introduction
+/// to Interval Analysis*, chapter 9). If `x` is not a point but an enclosure `X`, every coefficient
+/// encloses the values of `f^(k)(x)/k!` for all `x` in `X`, which is what a Taylor remainder is
+/// made of.
 ///
 /// # As an [`Enclosure`]
-/// A jet is itself an enclosure, so a formula that is generic over [`Enclosure`] is differentiated by
-/// running it on a jet. [`Enclosure::bounds`] and [`Enclosure::compare`] speak of the 0-th
+/// A jet is itself an enclosure, so a formula that is generic over [`Enclosure`] is differentiated
+/// by running it on a jet. [`Enclosure::bounds`] and [`Enclosure::compare`] speak of the 0-th
 /// coefficient. Not every formula is smooth, and those that are not must not pass for smooth:
 ///
-/// - A comparison is answered only where it holds on all of `X`, so a branch that is taken on `Less` or
-///   `Greater` is the same for all of `X`. `Equal` is answered for two constants only: that a function
-///   takes a value at one point says nothing about the points beside it.
+/// - A comparison is answered only where it holds on all of `X`, so a branch that is taken on
+///   `Less` or `Greater` is the same for all of `X`. `Equal` is answered for two constants only:
+///   that a function takes a value at one point says nothing about the points beside it.
 /// - [`Enclosure::hull`], and with it `between` and `max`, stands for an unknown choice, which may
-///   change with `x`. The hull keeps its 0-th coefficient; all its derivatives are the whole line. So
-///   a formula with a remainder term `between(-r, r)` has a usable value and unusable derivatives,
-///   never wrong ones. An inexact constant must therefore be computed from exact ones, as in
-///   `x.exactly(1.0) / x.exactly(3.0)`, to have the derivative zero.
+///   change with `x`. The hull keeps its 0-th coefficient; all its derivatives are the whole line.
+///   So a formula with a remainder term `between(-r, r)` has a usable value and unusable
+///   derivatives, never wrong ones. An inexact constant must therefore be computed from exact ones,
+///   as in `x.exactly(1.0) / x.exactly(3.0)`, to have the derivative zero.
 /// - A formula must not carry information about its argument past the jet, by making a constant
 ///   ([`Enclosure::exactly`]) out of the argument's [`Enclosure::bounds`], unless that constant is
 ///   the same function of `x` in truth, as with the multiple of `ln 2` in an argument reduction.
@@ -48,11 +49,12 @@ impl<E: Enclosure> Jet<E> {
         Jet { coefficients: if order == 0 { vec![x] } else { vec![x, slope] }, order }
     }
 
-    /// The function with the given Taylor coefficients, the first of which is its value; none for an
-    /// empty list.
+    /// The function with the given Taylor coefficients, the first of which is its value; none for
+    /// an empty list.
     ///
-    /// For functions that have their derivatives by other means than a formula: the caller answers for
-    /// each coefficient holding `f^(k)(x)/k!` at the point, or at all points of the enclosure, in question.
+    /// For functions that have their derivatives by other means than a formula: the caller answers
+    /// for each coefficient holding `f^(k)(x)/k!` at the point, or at all points of the enclosure,
+    /// in question.
     pub fn from_coefficients(coefficients: Vec<E>) -> Option<Self> {
         let order = coefficients.len().checked_sub(1)?;
         Some(Jet { coefficients, order })
@@ -117,7 +119,9 @@ impl<E: Enclosure> Jet<E> {
     /// `sum_{i=1}^{last} weight(i) f_i g_{k-i}`, without the `f_i` that are zero.
     fn weighted_sum(&self, last: usize, k: usize, g: &[E], weight: impl Fn(usize) -> E) -> E {
         let last = last.min(self.coefficients.len() - 1);
-        (1..=last).fold(self.zero(), |sum, i| sum + weight(i) * (self.coefficients[i].clone() * g[k - i].clone()))
+        (1..=last).fold(self.zero(), |sum, i| {
+            sum + weight(i) * (self.coefficients[i].clone() * g[k - i].clone())
+        })
     }
 
     fn count(&self, k: usize) -> E {
@@ -130,8 +134,9 @@ impl<E: Enclosure> Jet<E> {
         self.series(first, |k, e| self.weighted_sum(k, k, e, |i| self.count(i)) / self.count(k))
     }
 
-    /// `g = ln f + constant` has `f g' = f'`, so `f_0 g_k = f_k - (1/k) sum_{i=1}^{k-1} (k-i) f_i g_{k-i}`.
-    /// The series with the given `g_0`, and `f_0` in place of the stored one.
+    /// `g = ln f + constant` has `f g' = f'`, so
+    /// `f_0 g_k = f_k - (1/k) sum_{i=1}^{k-1} (k-i) f_i g_{k-i}`. The series with the given `g_0`,
+    /// and `f_0` instead of the stored one.
     fn logarithm(&self, first: E, argument: E) -> Self {
         self.series(first, |k, g| {
             let sum = self.weighted_sum(k - 1, k, g, |i| self.count(k - i));
@@ -139,7 +144,8 @@ impl<E: Enclosure> Jet<E> {
         })
     }
 
-    /// Adds or subtracts coefficient by coefficient; `missing` is applied where only `other` has one.
+    /// Adds or subtracts coefficient by coefficient; `missing` is applied where only `other` has
+    /// one.
     fn combine(self, other: Self, both: impl Fn(E, E) -> E, missing: impl Fn(E) -> E) -> Self {
         let order = self.order.min(other.order);
         let mut coefficients = self.coefficients;
@@ -272,7 +278,11 @@ impl<E: Enclosure> Enclosure for Jet<E> {
     /// How the values compare. `Equal` is answered for constants only.
     fn compare(&self, other: &Self) -> Option<Ordering> {
         let ordering = self.value().compare(other.value());
-        if ordering == Some(Ordering::Equal) && !(self.is_constant() && other.is_constant()) { None } else { ordering }
+        if ordering == Some(Ordering::Equal) && !(self.is_constant() && other.is_constant()) {
+            None
+        } else {
+            ordering
+        }
     }
 
     /// `g = f^r` has `f g' = r f' g`, so `k f_0 g_k = sum_{i=1}^{k} (r i - (k - i)) f_i g_{k-i}`.
@@ -287,6 +297,8 @@ impl<E: Enclosure> Enclosure for Jet<E> {
         }
         let power = self.value().exactly(exponent);
         let weight = |k: usize, i: usize| power.clone() * self.count(i) - self.count(k - i);
-        self.series(value, |k, g| self.weighted_sum(k, k, g, |i| weight(k, i)) / (self.value().clone() * self.count(k)))
+        self.series(value, |k, g| {
+            self.weighted_sum(k, k, g, |i| weight(k, i)) / (self.value().clone() * self.count(k))
+        })
     }
 }

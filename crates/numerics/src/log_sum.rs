@@ -7,7 +7,8 @@ use crate::rounding::{add_up, mul_up, two_sum};
 use crate::{Bounds, Enclosure, ExactSum};
 use std::cmp::Ordering;
 
-/// The logarithm `value`, exactly, where `-inf` is the logarithm of zero; nothing is known of a NaN.
+/// The logarithm `value`, exactly, where `-inf` is the logarithm of zero; nothing is known of a
+/// NaN.
 pub fn exact_log(value: f64) -> Bounds {
     Bounds::new(value, value)
 }
@@ -37,8 +38,8 @@ pub fn ln_one_minus_exp<E: Enclosure>(x: E) -> E {
 /// `ln(exp(a) + exp(b))`.
 ///
 /// It increases in both, so each bound is a value at two points: the larger of them plus
-/// `ln(1 + exp(smaller - larger))`. The result is two or three units in the last place wider than it
-/// must be.
+/// `ln(1 + exp(smaller - larger))`. The result is two or three units in the last place wider than
+/// it must be.
 pub fn ln_add_exp(a: Bounds, b: Bounds) -> Bounds {
     let at_lower = ln_add_exp_of_points(a.lower(), b.lower());
     if a.is_exact() && b.is_exact() {
@@ -59,14 +60,17 @@ fn ln_add_exp_of_points(a: f64, b: f64) -> Bounds {
 /// `ln(exp(a) - exp(b))` for numbers with `a >= b`.
 ///
 /// It increases in `a` and decreases in `b`, so each bound is a value at two points: `a` plus
-/// `ln(1 - exp(b - a))`. Where the bounds on `a` and `b` overlap, the difference may be zero, and the
-/// lower bound is `-inf`. Where they prove that `a < b`, nothing is known.
+/// `ln(1 - exp(b - a))`. Where the bounds on `a` and `b` overlap, the difference may be zero, and
+/// the lower bound is `-inf`. Where they prove that `a < b`, nothing is known.
 pub fn ln_sub_exp(a: Bounds, b: Bounds) -> Bounds {
     if a.upper() < b.lower() {
         return Bounds::WHOLE_LINE;
     }
-    let lower =
-        if a.lower() > b.upper() { ln_sub_exp_of_points(a.lower(), b.upper()).lower() } else { f64::NEG_INFINITY };
+    let lower = if a.lower() > b.upper() {
+        ln_sub_exp_of_points(a.lower(), b.upper()).lower()
+    } else {
+        f64::NEG_INFINITY
+    };
     let upper = ln_sub_exp_of_points(a.upper(), b.lower()).upper();
     Bounds::new(lower, upper)
 }
@@ -95,11 +99,12 @@ pub fn ln_sum_exp(terms: impl IntoIterator<Item = Bounds>) -> Bounds {
 /// Adds up numbers that are known by their logarithms.
 ///
 /// # Numerics
-/// The numbers are taken relative to an anchor, `exp(x - anchor)`, and summed exactly, the lower and
-/// the upper bounds apart, so that the error does not grow with their number: the sum is known to a
-/// relative `2^-50`, and its logarithm to that plus one unit in its last place. The anchor is the first
-/// term, and moves only for one that is larger by 600; what was summed before such a move picks up
-/// another relative `2^-50`, and counts for less by a factor `exp(-600)` with each further move.
+/// The numbers are taken relative to an anchor, `exp(x - anchor)`, and summed exactly, the lower
+/// and the upper bounds apart, so that the error does not grow with their number: the sum is known
+/// to a relative `2^-50`, and its logarithm to that plus one unit in its last place. The anchor is
+/// the first term, and moves only for one that is larger by 600; what was summed before such a move
+/// picks up another relative `2^-50`, and counts for less by a factor `exp(-600)` with each further
+/// move.
 ///
 /// ```
 /// use reticent_numerics::log_sum::{LogSum, exact_log};
@@ -118,7 +123,10 @@ pub struct LogSum {
 
 impl Default for LogSum {
     fn default() -> Self {
-        LogSum { lower: DirectedLogSum::new(Bounds::lower), upper: DirectedLogSum::new(Bounds::upper) }
+        LogSum {
+            lower: DirectedLogSum::new(Bounds::lower),
+            upper: DirectedLogSum::new(Bounds::upper),
+        }
     }
 }
 
@@ -147,7 +155,8 @@ const ANCHOR_REACH: f64 = 600.0;
 /// Terms this far below the anchor, where the sum is at least one, are bounded and not evaluated.
 const NEGLIGIBLE: f64 = -740.0;
 
-/// `ln(2)` in two parts: the first has 21 significant bits, so that its integer multiples are exact.
+/// `ln(2)` in two parts: the first has 21 significant bits, so that its integer multiples are
+/// exact.
 const LN_2_HIGH: f64 = f64::from_bits(0x3fe6_2e42_fee0_0000);
 /// The rest of `ln(2)`, rounded down.
 const LN_2_LOW: f64 = f64::from_bits(0x3dea_39ef_3579_3c76);
@@ -202,8 +211,8 @@ impl DirectedLogSum {
             return self.anchor;
         }
         let sum = (self.side)(&self.sum.bounds());
-        // Nearest to one in ratio: the bits of 2^k s with s in [0.75, 1.5) start with those of 2^k once
-        // half a unit of its leading place is added.
+        // Nearest to one in ratio: the bits of 2^k s with s in [0.75, 1.5) start with those of 2^k
+        // once half a unit of its leading place is added.
         let exponent = ((sum.to_bits() + (1 << 51)) >> 52) as i32 - 1023;
         let fraction = Bounds::exact(sum).times_power_of_two(-exponent);
         let exponent = f64::from(exponent);
@@ -217,7 +226,8 @@ impl DirectedLogSum {
     }
 }
 
-/// `exp(x - anchor)` for `x - anchor <= ANCHOR_REACH`, as the sum of a value and a small correction.
+/// `exp(x - anchor)` for `x - anchor <= ANCHOR_REACH`, as the sum of a value and a small
+/// correction.
 ///
 /// The difference is `d + t` with a rounding error `t` below `2^-43`, and
 /// `exp(d) (1 + t) <= exp(d + t) <= exp(d) (1 + t + t^2)`.

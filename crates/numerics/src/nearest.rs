@@ -51,7 +51,8 @@ mod tests {
     /// Whether the exact value is no further than half the distance to a neighbour.
     fn is_nearest(found: f64, exact: &Float) -> bool {
         let off = Float::with_val(300, exact - found).abs();
-        let gap = Float::with_val(300, found.next_up() - found).min(&Float::with_val(300, found - found.next_down()));
+        let gap = Float::with_val(300, found.next_up() - found)
+            .min(&Float::with_val(300, found - found.next_down()));
         off * 2u32 <= gap * 1.000_000_1f64
     }
 
@@ -63,7 +64,10 @@ mod tests {
             assert!(is_nearest(exp(x), &float(x).exp()), "{x}");
             assert!(is_nearest(exp_m1(x), &float(x).exp_m1()), "{x}");
             let y = exp(x);
-            assert!(is_nearest(ln(y), &float(y).ln()) && is_nearest(ln_1p(y), &float(y).ln_1p()), "{y}");
+            assert!(
+                is_nearest(ln(y), &float(y).ln()) && is_nearest(ln_1p(y), &float(y).ln_1p()),
+                "{y}"
+            );
             assert!(is_nearest(pow(2.0, 0.01 * x), &float(2.0).pow(float(0.01 * x))), "{x}");
             let angle = float(x) * float(0.0).acos() * 2u32;
             let (re, im) = unit_root(x);

@@ -1,16 +1,18 @@
 //! The error function and the normal distribution, within a few units in the last place.
 //!
-//! Notation: `φ(x) = exp(-x²/2)/√(2π)`, `Q(x) = ∫_x^∞ φ = erfc(x/√2)/2`, `Φ(x) = Q(-x)`, Mills' ratio `Q/φ`.
+//! Notation: `φ(x) = exp(-x²/2)/√(2π)`, `Q(x) = ∫_x^∞ φ = erfc(x/√2)/2`, `Φ(x) = Q(-x)`, Mills'
+//! ratio `Q/φ`.
 //!
-//! Every function takes an `f64`, meant exactly, or [`Bounds`], and returns bounds on the value or on all
-//! values in between. An infinite argument stands for the limit; a NaN says nothing, and the
-//! result is then the range of the function. The widths promised are those above `1e-290`; they grow to
-//! `4e-15` at the end of the normal range, and to sixteen times the least subnormal below it.
+//! Every function takes an `f64`, meant exactly, or [`Bounds`], and returns bounds on the value or
+//! on all values in between. An infinite argument stands for the limit; a NaN says nothing, and the
+//! result is then the range of the function. The widths guaranteed are those above `1e-290`; they
+//! grow to `4e-15` at the end of the normal range, and to sixteen times the least subnormal below
+//! it.
 //!
 //! CORE-MATH gives `erfc` and `exp` correctly rounded. What remains is that their arguments are not
-//! `f64`: `erfc(x/√2)` changes by a relative `x²` times the relative change of its argument, which is
-//! a thousand units in the last place at the far end. So the argument is carried as a pair, and the effect of
-//! its low part is added to first order.
+//! `f64`: `erfc(x/√2)` changes by a relative `x²` times the relative change of its argument, which
+//! is a thousand units in the last place at the far end. So the argument is carried as a pair, and
+//! the effect of its low part is added to first order.
 
 use crate::Bounds;
 use crate::rounding::{neighbours, two_product};
@@ -66,14 +68,14 @@ pub fn erfc(x: impl Argument) -> Bounds {
     })
 }
 
-/// `exp(x²) erfc(x)`, which decreases like `1/(x√π)`; relative width below `1.4e-15`, infinite upper bound where
-/// the value is above the range of `f64` (`x < -26.6`).
+/// `exp(x²) erfc(x)`, which decreases like `1/(x√π)`; relative width below `1.4e-15`, infinite
+/// upper bound where the value is above the range of `f64` (`x < -26.6`).
 pub fn erfcx(x: impl Argument) -> Bounds {
     decreasing(x, erfcx_at)
 }
 
-/// Mills' ratio `Q(x)/φ(x) = √(π/2) erfcx(x/√2)`, which decreases like `1/x`; relative width below `2e-15`,
-/// infinite upper bound where the value is above the range of `f64` (`x < -37.6`).
+/// Mills' ratio `Q(x)/φ(x) = √(π/2) erfcx(x/√2)`, which decreases like `1/x`; relative width below
+/// `2e-15`, infinite upper bound where the value is above the range of `f64` (`x < -37.6`).
 pub fn mills_ratio(x: impl Argument) -> Bounds {
     decreasing(x, mills_ratio_at)
 }
@@ -89,7 +91,11 @@ pub fn normal_density(x: impl Argument) -> Bounds {
         (0.0, high.max(-low))
     };
     let nearest = density_at(magnitude.0);
-    if magnitude.0 == magnitude.1 { nearest } else { Bounds::new(density_at(magnitude.1).lower(), nearest.upper()) }
+    if magnitude.0 == magnitude.1 {
+        nearest
+    } else {
+        Bounds::new(density_at(magnitude.1).lower(), nearest.upper())
+    }
 }
 
 /// The distribution function `Φ(x)`; relative width below `1e-15`.
@@ -102,8 +108,8 @@ pub fn normal_sf(x: impl Argument) -> Bounds {
     decreasing(x, upper_tail_at)
 }
 
-/// `ln Φ(x)`; relative width below `1.6e-15` at both ends of the line, also where `Φ(x)` itself is far below the
-/// range of `f64`. Lower bound `-inf` for `x < -1.8e154`.
+/// `ln Φ(x)`; relative width below `1.6e-15` at both ends of the line, also where `Φ(x)` itself is
+/// far below the range of `f64`. Lower bound `-inf` for `x < -1.8e154`.
 pub fn ln_normal_cdf(x: impl Argument) -> Bounds {
     increasing(x, |x| ln_upper_tail_at(-x))
 }
@@ -139,8 +145,8 @@ const INVERSE_ROOT_PI: f64 = 0.5641895835477563;
 /// `ln √(2π)`.
 const LN_ROOT_2_PI: f64 = 0.9189385332046728;
 
-/// A number from its approximation `value >= 0`, right to a relative `(units - 1) u`: the last unit pays for
-/// the rounding here. Among the subnormals, right to four times the least of them as well.
+/// A number from its approximation `value >= 0`, right to a relative `(units - 1) u`: the last unit
+/// pays for the rounding here. Among the subnormals, right to four times the least of them as well.
 #[inline]
 fn around(value: f64, units: f64) -> Bounds {
     let margin = value * (units * U);
@@ -152,7 +158,8 @@ fn around(value: f64, units: f64) -> Bounds {
     }
 }
 
-/// What is known of a value whose approximation, right to a few units in the last place, is above `1e308`.
+/// What is known of a value whose approximation, right to a few units in the last place, is above
+/// `1e308`.
 fn overflowed() -> Bounds {
     Bounds::new(9.9e307, f64::INFINITY)
 }
@@ -160,10 +167,10 @@ fn overflowed() -> Bounds {
 /// `Q(x)` right to a relative `2.5u` (and to `2^-1073`), for `0 <= x < 39`.
 ///
 /// With `x/√2 = z + δ`, `|δ| <= 2uz`: the logarithmic derivative of `erfc` is `-R`,
-/// `z + √(z² + 4/π) <= R(z) <= z + √(z² + 2)` for `z >= 0` (Abramowitz and Stegun 7.1.13), and `0 < R' < 2`. Hence
-/// `erfc(z + δ) = erfc(z)(1 - δR)` up to a relative `δ² + (δR)² < 2^-80`. With the number between `4/π` and 2
-/// halfway in place of either, `R` is off by at most `0.364/2z`, which is `0.37u` in the result; `erfc`
-/// and the last operation round by `u` each.
+/// `z + √(z² + 4/π) <= R(z) <= z + √(z² + 2)` for `z >= 0` (Abramowitz and Stegun 7.1.13), and
+/// `0 < R' < 2`. Hence `erfc(z + δ) = erfc(z)(1 - δR)` up to a relative `δ² + (δR)² < 2^-80`. With
+/// the number between `4/π` and 2 halfway instead of either, `R` is off by at most `0.364/2z`,
+/// which is `0.37u` in the result; `erfc` and the last operation round by `u` each.
 #[inline]
 pub(crate) fn upper_tail_value(x: f64) -> f64 {
     let (z, low) = two_product(x, FRAC_1_SQRT_2);
@@ -185,14 +192,15 @@ fn upper_tail_at(x: f64) -> Bounds {
     } else if x.is_infinite() {
         Bounds::ONE
     } else {
-        // erfc is between 1 and 2 and changes by at most 2/√π exp(-z²) |δ| <= 0.97u; it rounds by u.
+        // erfc is between 1 and 2 and changes by at most 2/√π exp(-z²) |δ| <= 0.97u; it rounds by
+        // u.
         let bounds = around(0.5 * core_math::erfc(x * FRAC_1_SQRT_2), 3.25);
         Bounds::new(bounds.lower(), bounds.upper().min(1.0))
     }
 }
 
-/// `exp(-x²/2)` at the exact square `h + l`: `exp(-h)(1 - l)` up to `l² < 2^-80`. Three roundings (exp, product
-/// and sum) and the constant's own error, which is taken into account.
+/// `exp(-x²/2)` at the exact square `h + l`: `exp(-h)(1 - l)` up to `l² < 2^-80`. Three roundings
+/// (exp, product and sum) and the constant's own error, which is taken into account.
 fn density_at(x: f64) -> Bounds {
     if x >= TAIL_VANISHES {
         return Bounds::new(0.0, if x.is_infinite() { 0.0 } else { f64::from_bits(1) });
@@ -202,12 +210,12 @@ fn density_at(x: f64) -> Bounds {
     around(density.mul_add(INVERSE_ROOT_2_PI.1 - l, density), 4.25)
 }
 
-/// `1 - y + 3y² - 15y³ ± ... + 19!! y^10` for `0 <= y <= 1/400`: with `y = 1/x²`, the asymptotic series of
-/// `x Q(x)/φ(x)`, right to a relative `1.1u`.
+/// `1 - y + 3y² - 15y³ ± ... + 19!! y^10` for `0 <= y <= 1/400`: with `y = 1/x²`, the asymptotic
+/// series of `x Q(x)/φ(x)`, right to a relative `1.1u`.
 ///
 /// For positive `x` the error of a partial sum is less than the first omitted term and has its sign
-/// (Abramowitz and Stegun 7.1.24): `21!!/400^11 < 0.003u`. The roundings inside are multiplied by `y`; only the
-/// last counts.
+/// (Abramowitz and Stegun 7.1.24): `21!!/400^11 < 0.003u`. The roundings inside are multiplied by
+/// `y`; only the last counts.
 #[inline]
 fn asymptotic_sum(y: f64) -> f64 {
     [19.0, 17.0, 15.0, 13.0, 11.0, 9.0, 7.0, 5.0, 3.0, 1.0]
@@ -224,15 +232,23 @@ fn asymptotic_mills_ratio(x: f64) -> f64 {
 fn mills_ratio_at(x: f64) -> Bounds {
     if x >= ASYMPTOTIC_FROM {
         // At infinity, zero exactly.
-        return if x.is_infinite() { Bounds::ZERO } else { around(asymptotic_mills_ratio(x), 3.25) };
+        return if x.is_infinite() {
+            Bounds::ZERO
+        } else {
+            around(asymptotic_mills_ratio(x), 3.25)
+        };
     }
-    // √(π/2) exp(h + l) 2Q(x), with x²/2 = h + l. Roundings: 2.5u in the tail (or u, and 0.97u from its
-    // argument, for negative x), and u each in exp, the two products and the last operation.
+    // √(π/2) exp(h + l) 2Q(x), with x²/2 = h + l. Roundings: 2.5u in the tail (or u, and 0.97u from
+    // its argument, for negative x), and u each in exp, the two products and the last operation.
     let tail = if x > 0.0 { 2.0 * upper_tail_value(x) } else { core_math::erfc(x * FRAC_1_SQRT_2) };
     let (h, l) = two_product(0.5 * x, x);
     let ratio = core_math::exp(h) * tail * ROOT_HALF_PI.0;
     // Beyond 1e308 the last operation could overflow in its intermediate results.
-    if ratio < 1e308 { around(ratio.mul_add(ROOT_HALF_PI.1 + l, ratio), 7.75) } else { overflowed() }
+    if ratio < 1e308 {
+        around(ratio.mul_add(ROOT_HALF_PI.1 + l, ratio), 7.75)
+    } else {
+        overflowed()
+    }
 }
 
 fn erfcx_at(x: f64) -> Bounds {
@@ -246,7 +262,8 @@ fn erfcx_at(x: f64) -> Bounds {
     if x == 0.0 {
         return Bounds::ONE;
     }
-    // exp(h + l) erfc(x), with x² = h + l. Roundings: u each in erfc, exp, the product, the last operation.
+    // exp(h + l) erfc(x), with x² = h + l. Roundings: u each in erfc, exp, the product, the last
+    // operation.
     let (h, l) = two_product(x, x);
     let value = core_math::exp(h) * core_math::erfc(x);
     if value < 1e308 { around(value.mul_add(l, value), 5.25) } else { overflowed() }
@@ -254,12 +271,17 @@ fn erfcx_at(x: f64) -> Bounds {
 
 /// `-ln Q(x)` for `x >= 20`, right to a relative `1.5u`; infinite where it overflows.
 ///
-/// `-ln Q = x²/2 + ln √(2π) - ln(Q/φ)`, a sum of positive terms with `x²/2 = h + l`. The sum rounds by `u`; the other
-/// terms are at most a fiftieth of it (from 3.9 of 204 on), or `|l| <= uh`, and are right to `5u` of that.
+/// `-ln Q = x²/2 + ln √(2π) - ln(Q/φ)`, a sum of positive terms with `x²/2 = h + l`. The sum rounds
+/// by `u`; the other terms are at most a fiftieth of it (from 3.9 of 204 on), or `|l| <= uh`, and
+/// are right to `5u` of that.
 #[inline]
 pub(crate) fn asymptotic_minus_ln_tail(x: f64) -> f64 {
     let (h, l) = two_product(0.5 * x, x);
-    if h.is_infinite() { h } else { h + (LN_ROOT_2_PI - core_math::log(asymptotic_mills_ratio(x)) + l) }
+    if h.is_infinite() {
+        h
+    } else {
+        h + (LN_ROOT_2_PI - core_math::log(asymptotic_mills_ratio(x)) + l)
+    }
 }
 
 fn ln_upper_tail_at(x: f64) -> Bounds {
@@ -276,6 +298,7 @@ fn ln_upper_tail_at(x: f64) -> Bounds {
     if x <= -TAIL_VANISHES {
         return Bounds::new(if x.is_infinite() { 0.0 } else { -2.0 * f64::from_bits(1) }, 0.0);
     }
-    // ln(1 - p) with p = Q(-x) <= 1/2 right to 2.5u: its relative error is at most 1/ln 2 times that.
+    // ln(1 - p) with p = Q(-x) <= 1/2 right to 2.5u: its relative error is at most 1/ln 2 times
+    // that.
     -around(-core_math::log1p(-upper_tail_value(-x)), 5.75)
 }

@@ -1,11 +1,13 @@
 //! Inverses of the normal distribution function, its tail, and their logarithms.
 //!
-//! An iteration in plain `f64` proposes `x`; it is never trusted. One certified evaluation at `x` and the
-//! mean value theorem then say how far from `x` the solution can be: with `f(x) = ln Q(x) - ln p`,
-//! `f' = -h` and `h = φ/Q`, the solution is `x + f(x)/h(ξ)` for some `ξ` in between.
+//! An iteration in plain `f64` proposes `x`; it is never trusted. One certified evaluation at `x`
+//! and the mean value theorem then say how far from `x` the solution can be: with
+//! `f(x) = ln Q(x) - ln p`, `f' = -h` and `h = φ/Q`, the solution is `x + f(x)/h(ξ)` for some `ξ`
+//! in between.
 
 use crate::normal::{
-    Argument, U, asymptotic_minus_ln_tail, decreasing, erf, increasing, ln_normal_sf, normal_sf, upper_tail_value,
+    Argument, U, asymptotic_minus_ln_tail, decreasing, erf, increasing, ln_normal_sf, normal_sf,
+    upper_tail_value,
 };
 use crate::rounding::{ln_down, ln_up, sqrt_up};
 use crate::{Bounds, Enclosure};
@@ -13,8 +15,8 @@ use std::f64::consts::{FRAC_1_SQRT_2, FRAC_2_SQRT_PI, LN_2, PI};
 
 /// The upper quantile: the `x` with `Q(x) = p`.
 ///
-/// Infinite where `p <= 0` or `p >= 1`. The relative width is below `2e-15`, for `p` near one half as well
-/// (where `x` is near zero).
+/// Infinite where `p <= 0` or `p >= 1`. The relative width is below `2e-15`, for `p` near one half
+/// as well (where `x` is near zero).
 pub fn normal_isf(p: impl Argument) -> Bounds {
     decreasing(p, upper_quantile_at)
 }
@@ -26,8 +28,8 @@ pub fn normal_quantile(p: impl Argument) -> Bounds {
 
 /// The `x` with `ln Q(x) = ln_p`, also for `p` far outside the range of `f64`.
 ///
-/// Infinite where `ln_p >= 0`. The relative width is below `3e-15`, except that near `x = 0` the absolute
-/// width is.
+/// Infinite where `ln_p >= 0`. The relative width is below `3e-15`, except that near `x = 0` the
+/// absolute width is.
 pub fn normal_isf_from_ln(ln_p: impl Argument) -> Bounds {
     decreasing(ln_p, upper_quantile_from_ln_at)
 }
@@ -87,7 +89,11 @@ fn upper_quantile_of_tail(p: f64) -> Bounds {
         let p = Bounds::exact(p);
         let t = (normal_sf(x) - p) / p;
         let most = t.lower().abs().max(t.upper());
-        if most <= 0.5 { Bounds::new((t - t.square()).lower(), t.upper()) } else { Bounds::WHOLE_LINE }
+        if most <= 0.5 {
+            Bounds::new((t - t.square()).lower(), t.upper())
+        } else {
+            Bounds::WHOLE_LINE
+        }
     })
 }
 
@@ -130,7 +136,8 @@ fn far_start(ln_p: f64) -> f64 {
 
 /// `(x + √(x² + 8/π))/2 <= h(x) <= (x + √(x² + 4))/2` for `x >= 0` (Abramowitz and Stegun 7.1.13).
 fn hazard_bounds(x: f64) -> Bounds {
-    // Each side rounds fewer than four times. Where the square overflows, the two are neighbours of x.
+    // Each side rounds fewer than four times. Where the square overflows, the two are neighbours of
+    // x.
     let square = (x * x).min(f64::MAX);
     let (least, most) = (0.5 * (x + (square + 2.5464).sqrt()), 0.5 * (x + (square + 4.0).sqrt()));
     Bounds::new(least * (1.0 - 4.0 * U), most.max(x) * (1.0 + 4.0 * U))
@@ -140,9 +147,10 @@ fn hazard_bounds(x: f64) -> Bounds {
 /// `ln Q(x) - ln p`.
 ///
 /// # Proof of the bracket
-/// Let `r` be the residual at `x >= 0`, `|r| <= h(x)²/1000`, and `D` the distance of the solution. `h` increases
-/// with `0 < h' < 1`. To the right of `x`, `|r| = ∫h >= D h(x)`; to the left, `|r| >= D h(x) - D²/2`, hence
-/// `D <= h - √(h² - 2|r|) <= 1.01 |r|/h`. So `h(ξ)` is within `D` of `h(x)`.
+/// Let `r` be the residual at `x >= 0`, `|r| <= h(x)²/1000`, and `D` the distance of the solution.
+/// `h` increases with `0 < h' < 1`. To the right of `x`, `|r| = ∫h >= D h(x)`; to the left,
+/// `|r| >= D h(x) - D²/2`, hence `D <= h - √(h² - 2|r|) <= 1.01 |r|/h`. So `h(ξ)` is within `D` of
+/// `h(x)`.
 fn far_root(ln_p: f64, residual: impl Fn(f64) -> Bounds) -> Bounds {
     let mut x = far_start(ln_p);
     // Halley's step, with f''/f' = h - x. Cubic convergence: the error after a step is far
@@ -171,16 +179,18 @@ fn far_root(ln_p: f64, residual: impl Fn(f64) -> Bounds) -> Bounds {
 /// The `x >= 0` with `erf(x/√2) = c`, that is `Q(x) = (1 - c)/2`, for `0 <= c < 1/2`.
 ///
 /// # Proof of the bracket
-/// With `z = x/√2`, below 0.477, the solution is `z + (c - erf(z))/erf'(ξ)`, and `erf'` is at least 0.88 up to 0.49. So
-/// `ξ` is within `D = |c - erf(z)|/0.88` of `z`, and `erf'(ξ)` within a relative `2D` of `erf'(z)`, because the
-/// logarithmic derivative of `erf' = 2/√π exp(-z²)` is `-2z`, less than one, and `D` is small.
+/// With `z = x/√2`, below 0.477, the solution is `z + (c - erf(z))/erf'(ξ)`, and `erf'` is at least
+/// 0.88 up to 0.49. So `ξ` is within `D = |c - erf(z)|/0.88` of `z`, and `erf'(ξ)` within a
+/// relative `2D` of `erf'(z)`, because the logarithmic derivative of `erf' = 2/√π exp(-z²)` is
+/// `-2z`, less than one, and `D` is small.
 fn central_root(c: f64) -> Bounds {
     if c == 0.0 {
         return Bounds::ZERO;
     }
     // The series of the inverse error function.
     let y = 0.25 * PI * c * c;
-    let mut z = 0.5 * PI.sqrt() * c * (1.0 + y * (1.0 / 3.0 + y * (7.0 / 30.0 + y * 127.0 / 630.0)));
+    let mut z =
+        0.5 * PI.sqrt() * c * (1.0 + y * (1.0 / 3.0 + y * (7.0 / 30.0 + y * 127.0 / 630.0)));
     for _ in 0..2 {
         z += (c - core_math::erf(z)) / (FRAC_2_SQRT_PI * core_math::exp(-z * z));
     }
@@ -188,8 +198,8 @@ fn central_root(c: f64) -> Bounds {
     let most = residual.upper().max(-residual.lower());
     // Phrased so that a NaN fails the test.
     if (0.0..=0.49).contains(&z) && most <= 1e-3 {
-        let slope =
-            Bounds::new(FRAC_2_SQRT_PI.next_down(), FRAC_2_SQRT_PI.next_up()) * (-Bounds::exact(z).square()).exp();
+        let slope = Bounds::new(FRAC_2_SQRT_PI.next_down(), FRAC_2_SQRT_PI.next_up())
+            * (-Bounds::exact(z).square()).exp();
         let slope = slope * Bounds::new(1.0 - 3.0 * most, 1.0 + 3.0 * most);
         (Bounds::exact(z) + residual / slope) * Bounds::exact(2.0).sqrt()
     } else {

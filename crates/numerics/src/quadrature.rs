@@ -9,7 +9,8 @@
 //! | [`integrate_monotone`] | enclosures at points, monotonicity | `N^-1` |
 //!
 //! The result always encloses the integral. Tolerances and the budget of pieces decide only how
-//! narrow it is. Pieces are added pairwise, so that `N` of them cost `log2 N` roundings and not `N`.
+//! narrow it is. Pieces are added pairwise, so that `N` of them cost `log2 N` roundings and not
+//! `N`.
 
 use crate::root::Direction;
 use crate::{Bounds, Enclosure, Jet};
@@ -17,8 +18,8 @@ use crate::{Bounds, Enclosure, Jet};
 /// A formula `f`, to be evaluated at points, on intervals and on [`Jet`]s, in any precision.
 ///
 /// # Contract
-/// `at(x)` encloses `f(x)` for every number in `x`, and obeys the rules of [`Jet`] for formulas that
-/// are to be differentiated.
+/// `at(x)` encloses `f(x)` for every number in `x`, and obeys the rules of [`Jet`] for formulas
+/// that are to be differentiated.
 pub trait Integrand {
     /// `f(x)`.
     fn at<E: Enclosure>(&self, x: &E) -> E;
@@ -44,28 +45,19 @@ impl Default for Options {
     }
 }
 
-/// An enclosure of the integral of `f` from `lower` to `upper`, in the kind of enclosure that `like`
-/// is.
+/// An enclosure of the integral of `f` from `lower` to `upper`, in the kind of enclosure that
+/// `like` is.
 ///
 /// # Method
-/// On a piece `[a, b]` with an inner point `c`, Taylor's theorem with Lagrange's remainder says
-/// `f(x) = sum_{k<m} c_k (x-c)^k + r(x) (x-c)^m`, where the `c_k` are the coefficients at `c` and `r(x)`
-/// lies in the `m`-th coefficient `R_m` of the jet over all of `[a, b]`. With `u = b - c`, `v = c - a`
-/// and even `m`, for which `(x-c)^m >= 0` and the mean value theorem applies, the integral lies in
-///
-/// `sum_{k<m} c_k (u^(k+1) + (-1)^k v^(k+1))/(k+1)  +  R_m (u^(m+1) + v^(m+1))/(m+1)`.
-///
-/// One jet over `[a, b]` offers every even `m` up to the order; the one with the least remainder is
-/// taken. For `m = 0` this is the plain enclosure `f([a, b]) (b - a)`, which serves where the
-/// derivatives are unbounded, as for `sqrt(x)` at zero. (Moore, Kearfott, Cloud, *Introduction to
-/// Interval Analysis*, chapter 9; Corliss, Rall, *Adaptive, self-validating numerical quadrature*,
-/// SIAM J. Sci. Stat. Comput. 8, 1987.)
-///
-/// The remainders are computed in [`Bounds`], whatever `like` is; the `c_k` in its precision.
+/// Taylor's theorem with Lagrange's remainder on each piece, the remainder from a jet over all of
+/// it (Moore, Kearfott, Cloud, *Introduction to Interval Analysis*, chapter 9; Corliss, Rall,
+/// *Adaptive, self-validating numerical quadrature*, SIAM J. Sci. Stat. Comput. 8, 1987). The
+/// remainders are computed in [`Bounds`], whatever `like` is. Proof:
+/// docs/proofs/taylor_quadrature.md.
 ///
 /// # Direction of error
-/// Outward. An end that is a NaN or infinite gives the whole line. `lower > upper` gives the negative
-/// of the integral from `upper` to `lower`.
+/// Outward. An end that is a NaN or infinite gives the whole line. `lower > upper` gives the
+/// negative of the integral from `upper` to `lower`.
 ///
 /// # Example
 /// ```
@@ -80,7 +72,13 @@ impl Default for Options {
 /// let area = integrate(&Bell, &Bounds::ZERO, -9.0, 9.0, &Options::default());
 /// assert!(area.contains(std::f64::consts::PI.sqrt()) && area.relative_width() < 1e-13);
 /// ```
-pub fn integrate<E: Enclosure>(f: &impl Integrand, like: &E, lower: f64, upper: f64, options: &Options) -> E {
+pub fn integrate<E: Enclosure>(
+    f: &impl Integrand,
+    like: &E,
+    lower: f64,
+    upper: f64,
+    options: &Options,
+) -> E {
     if lower > upper {
         return -integrate(f, like, upper, lower, options);
     }
@@ -94,7 +92,10 @@ pub fn integrate<E: Enclosure>(f: &impl Integrand, like: &E, lower: f64, upper: 
     let whole = taylor_piece(f, like, lower, upper, order);
     let pieces = subdivide(whole, options, |piece| {
         let middle = inner_point(piece.lower, piece.upper)?;
-        Some([taylor_piece(f, like, piece.lower, middle, order), taylor_piece(f, like, middle, piece.upper, order)])
+        Some([
+            taylor_piece(f, like, piece.lower, middle, order),
+            taylor_piece(f, like, middle, piece.upper, order),
+        ])
     });
     total(pieces, like)
 }
@@ -105,15 +106,21 @@ pub fn integrate<E: Enclosure>(f: &impl Integrand, like: &E, lower: f64, upper: 
 /// # Contract
 /// `tail` holds the integral of `f` from `cut` to infinity. For a positive and log-concave `f` with
 /// slope `-s = f'(cut)/f(cut) < 0`, for example, it lies between 0 and `f(cut)/s`.
-pub fn integrate_with_tail<E: Enclosure>(f: &impl Integrand, lower: f64, cut: f64, tail: E, options: &Options) -> E {
+pub fn integrate_with_tail<E: Enclosure>(
+    f: &impl Integrand,
+    lower: f64,
+    cut: f64,
+    tail: E,
+    options: &Options,
+) -> E {
     integrate(f, &tail, lower, cut, options) + tail
 }
 
 /// An enclosure of the integral, from `lower` to `upper`, of a monotone function that is known by
 /// enclosures at points.
 ///
-/// On `[a, b]` an increasing function has `f(a) (b-a) <= integral <= f(b) (b-a)`. Each new piece costs
-/// one evaluation.
+/// On `[a, b]` an increasing function has `f(a) (b-a) <= integral <= f(b) (b-a)`. Each new piece
+/// costs one evaluation.
 ///
 /// # Direction of error
 /// Outward, provided that the function does run in `direction`; values that contradict it give the
@@ -149,26 +156,36 @@ pub fn integrate_monotone(
 /// enclosures at points. (For a concave one, integrate its negative.)
 ///
 /// A convex function lies above each of its tangents and below each of its chords. So with `m`
-/// between `a` and `b`, and the tangent's slope `s` at `m` between the slopes of the two chords there,
+/// between `a` and `b`, and the tangent's slope `s` at `m` between the slopes of the two chords
+/// there,
 ///
 /// `(b-a) (f(m) + s ((a+b)/2 - m)) <= integral <= (m-a) (f(a)+f(m))/2 + (b-m) (f(m)+f(b))/2`:
 ///
-/// the midpoint rule and the trapezium rule (the Hermite-Hadamard inequality), up to the rounding of
-/// the midpoint. Each new piece costs one evaluation.
+/// the midpoint rule and the trapezium rule (the Hermite-Hadamard inequality), up to the rounding
+/// of the midpoint. Each new piece costs one evaluation.
 ///
 /// # Direction of error
 /// Outward, provided that the function is convex and finite on the closed interval. Ends as in
 /// [`integrate`].
-pub fn integrate_convex(mut f: impl FnMut(f64) -> Bounds, lower: f64, upper: f64, options: &Options) -> Bounds {
+pub fn integrate_convex(
+    mut f: impl FnMut(f64) -> Bounds,
+    lower: f64,
+    upper: f64,
+    options: &Options,
+) -> Bounds {
     over_ordered_ends(lower, upper, |lower, upper| {
         let (at_lower, at_upper) = (f(lower), f(upper));
         let Some(middle) = inner_point(lower, upper) else {
-            return Bounds::new(f64::NEG_INFINITY, chord((lower, at_lower), (upper, at_upper)).upper());
+            return Bounds::new(
+                f64::NEG_INFINITY,
+                chord((lower, at_lower), (upper, at_upper)).upper(),
+            );
         };
         let whole = convex_piece((lower, at_lower), (middle, f(middle)), (upper, at_upper));
         let pieces = subdivide(whole, options, |piece| {
             let [left, middle, right] = piece.known;
-            let (quarter, three_quarters) = (inner_point(left.0, middle.0)?, inner_point(middle.0, right.0)?);
+            let (quarter, three_quarters) =
+                (inner_point(left.0, middle.0)?, inner_point(middle.0, right.0)?);
             Some([
                 convex_piece(left, (quarter, f(quarter)), middle),
                 convex_piece(middle, (three_quarters, f(three_quarters)), right),
@@ -199,8 +216,8 @@ struct Piece<E, Known> {
     integral: E,
     /// The width of `integral`, to full precision.
     width: f64,
-    /// Whether the width comes from the rule and not from the evaluations, so that smaller pieces are
-    /// narrower together.
+    /// Whether the width comes from the rule and not from the evaluations, so that smaller pieces
+    /// are narrower together.
     improvable: bool,
     /// What the pieces inside this one can be computed from.
     known: Known,
@@ -226,12 +243,19 @@ fn inner_point(lower: f64, upper: f64) -> Option<f64> {
     (lower < middle && middle < upper).then_some(middle)
 }
 
-fn taylor_piece<E: Enclosure>(f: &impl Integrand, like: &E, lower: f64, upper: f64, order: usize) -> Piece<E, ()> {
+fn taylor_piece<E: Enclosure>(
+    f: &impl Integrand,
+    like: &E,
+    lower: f64,
+    upper: f64,
+    order: usize,
+) -> Piece<E, ()> {
     let inner = inner_point(lower, upper);
     // Without an inner point there is only m = 0, for which any centre serves.
     let (centre, order) = inner.map_or((lower, 0), |centre| (centre, order));
     let over = f.at(&Jet::variable(Bounds::new(lower, upper), order));
-    let (right, left) = (like.exactly(upper) - like.exactly(centre), like.exactly(centre) - like.exactly(lower));
+    let (right, left) =
+        (like.exactly(upper) - like.exactly(centre), like.exactly(centre) - like.exactly(lower));
 
     // integral of (x-c)^k over the piece, for k = 0 ..= order
     let (mut right_power, mut left_power) = (right.clone(), left.clone());
@@ -273,9 +297,17 @@ fn taylor_piece<E: Enclosure>(f: &impl Integrand, like: &E, lower: f64, upper: f
     }
     let width = width_of(&integral);
     // Rounding that is large against the value comes from cancellation, which small pieces avoid.
-    let rounded = integral.bounds().abs().upper() * 2f64.powi(10 - like.precision().min(1000) as i32);
+    let rounded =
+        integral.bounds().abs().upper() * 2f64.powi(10 - like.precision().min(1000) as i32);
     let at_rounding_level = 4.0 * remainder_width(best) < width && width <= rounded;
-    Piece { lower, upper, integral, width, improvable: inner.is_some() && !at_rounding_level, known: () }
+    Piece {
+        lower,
+        upper,
+        integral,
+        width,
+        improvable: inner.is_some() && !at_rounding_level,
+        known: (),
+    }
 }
 
 fn monotone_piece(left: Value, right: Value) -> Piece<Bounds, (Bounds, Bounds)> {
@@ -307,14 +339,22 @@ fn convex_piece(left: Value, middle: Value, right: Value) -> Piece<Bounds, [Valu
     let noise = 0.25 * (left.1.width() + 2.0 * middle.1.width() + right.1.width()) * length.upper();
     let width = integral.width();
     let improvable = width > 2.0 * noise || width.is_infinite();
-    Piece { lower: left.0, upper: right.0, integral, width, improvable, known: [left, middle, right] }
+    Piece {
+        lower: left.0,
+        upper: right.0,
+        integral,
+        width,
+        improvable,
+        known: [left, middle, right],
+    }
 }
 
-/// A piece on which the integrand is still not bounded, at this fraction of the whole, is taken to hold
-/// a singularity. A pole of `1/(s^2 + x^2)` is told from one down to `s` of about `1e-60`.
+/// A piece on which the integrand is still not bounded, at this fraction of the whole, is taken to
+/// hold a singularity. A pole of `1/(s^2 + x^2)` is told from one down to `s` of about `1e-60`.
 const SMALLEST_UNBOUNDED_PIECE: f64 = f64::from_bits((1023 - 200) << 52);
 
-/// Splits the widest pieces until a tolerance is met, the budget is used up, or nothing can improve.
+/// Splits the widest pieces until a tolerance is met, the budget is used up, or nothing can
+/// improve.
 ///
 /// The pieces come back from left to right. The sums here decide only when to stop.
 fn subdivide<E: Enclosure, Known>(
@@ -330,14 +370,20 @@ fn subdivide<E: Enclosure, Known>(
         let least = (middle.abs() - 0.5 * width).max(0.0);
         let target = options.absolute_tolerance.max(options.relative_tolerance * least);
         // An infinite width leaves `least` at zero or a NaN, which `max` drops.
-        let lost = pieces.iter().any(|piece| piece.width.is_infinite() && piece.upper - piece.lower < hopeless);
+        let lost = pieces
+            .iter()
+            .any(|piece| piece.width.is_infinite() && piece.upper - piece.lower < hopeless);
         if width <= target || lost {
             break;
         }
-        // If every piece were within its share, the sum would be within the target. Among those that
-        // are not, only the widest few binary orders are split before looking again.
+        // If every piece were within its share, the sum would be within the target. Among those
+        // that are not, only the widest few binary orders are split before looking again.
         let share = target / pieces.len() as f64;
-        let widest = pieces.iter().filter(|piece| piece.improvable).map(|piece| piece.width).fold(0.0, f64::max);
+        let widest = pieces
+            .iter()
+            .filter(|piece| piece.improvable)
+            .map(|piece| piece.width)
+            .fold(0.0, f64::max);
         let threshold = share.max(widest / 8.0);
         let mut budget = options.pieces - pieces.len();
         let mut any = false;

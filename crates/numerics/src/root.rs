@@ -1,10 +1,10 @@
 //! Where a monotone function crosses zero, decided by certified signs only.
 //!
-//! Every search here looks for a *boundary*: the place where a statement about `x` ("the loss at this
-//! scale is proved to be at most ε") changes from not proved to proved. Estimates steer the search,
-//! proofs alone decide it: each number that is returned is one at which the function has been
-//! evaluated and the statement has been found proved. A function that turns out not to be monotone
-//! can therefore make a result less sharp, never wrong.
+//! Every search here looks for a *boundary*: the point where a statement about `x` ("the loss at
+//! this scale is proved to be at most ε") changes from not proved to proved. Estimates steer the
+//! search, proofs alone decide it: each number that is returned is one at which the function has
+//! been evaluated and the statement has been found proved. A function that turns out not to be
+//! monotone can therefore make a result less sharp, never wrong.
 
 mod bracket;
 
@@ -15,7 +15,6 @@ use thiserror::Error;
 
 /// Why a search has no answer.
 #[derive(Clone, Copy, Debug, Error, PartialEq)]
-#[non_exhaustive]
 pub enum RootError {
     /// The ends are in the wrong order, or one of them or the guess is a NaN.
     #[error("the search range from {lower:e} to {upper:e} holds no number to try")]
@@ -27,7 +26,8 @@ pub enum RootError {
     },
     /// The function is proved to have one and the same sign at both ends.
     #[error(
-        "the function has the same sign at both ends of the range from {lower:e} to {upper:e}, so it has no root to find there"
+        "the function has the same sign at both ends of the range from {lower:e} to {upper:e}, so \
+         it has no root to find there"
     )]
     NoSignChange {
         /// The lower end of the range.
@@ -36,7 +36,10 @@ pub enum RootError {
         upper: f64,
     },
     /// The signs at the two ends are those of a function that runs the other way.
-    #[error("the function was announced as {direction}, and its signs at {lower:e} and {upper:e} contradict that")]
+    #[error(
+        "the function was announced as {direction}, and its signs at {lower:e} and {upper:e} \
+         contradict that"
+    )]
     WrongDirection {
         /// The direction that was announced.
         direction: Direction,
@@ -46,7 +49,9 @@ pub enum RootError {
         upper: f64,
     },
     /// A sign is missing: no evaluation on one side of the crossing was sharp enough to prove it.
-    #[error("the evaluations between {lower:e} and {upper:e} are too wide to prove a change of sign")]
+    #[error(
+        "the evaluations between {lower:e} and {upper:e} are too wide to prove a change of sign"
+    )]
     Indeterminate {
         /// The lower end of the range.
         lower: f64,
@@ -83,8 +88,8 @@ impl fmt::Display for Direction {
 
 /// Where to search, from where, and how finely.
 ///
-/// An infinite end stands for the largest finite number on that side. A range with an infinite end is
-/// searched outward from a guess, by factors of 2, 4, 16, ...; the guess is 1 (or -1) unless
+/// An infinite end stands for the largest finite number on that side. A range with an infinite end
+/// is searched outward from a guess, by factors of 2, 4, 16, ...; the guess is 1 (or -1) unless
 /// [`Range::bracket_from`] gives a better one. Otherwise the search begins with the two ends.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Range {
@@ -119,7 +124,12 @@ impl Range {
     }
 
     fn mirrored(self) -> Self {
-        Range { lower: -self.upper, upper: -self.lower, guess: self.guess.map(|guess| -guess), ..self }
+        Range {
+            lower: -self.upper,
+            upper: -self.lower,
+            guess: self.guess.map(|guess| -guess),
+            ..self
+        }
     }
 
     fn resolve(self) -> Result<Resolved, RootError> {
@@ -148,11 +158,11 @@ impl Range {
 ///
 /// # Contract
 /// `f` returns enclosures of a function that runs in `direction`. Take it as increasing: the lower
-/// bound of the result is then the greatest number found at which `f <= 0` is proved, the upper bound
-/// the least one at which `f >= 0` is proved; both have been evaluated. A root (for a step: the jump)
-/// lies between them. They are as near to each other as the width of the evaluations allows, down to
-/// neighbouring `f64`, or one single number where `f` is proved to be exactly zero. Where `f` is
-/// proved to be zero on a whole stretch, the result is that stretch.
+/// bound of the result is then the greatest number found at which `f <= 0` is proved, the upper
+/// bound the least one at which `f >= 0` is proved; both have been evaluated. A root (for a step:
+/// the jump) lies between them. They are as near to each other as the width of the evaluations
+/// allows, down to neighbouring `f64`, or one single number where `f` is proved to be exactly zero.
+/// Where `f` is proved to be zero on a whole stretch, the result is that stretch.
 ///
 /// If `f` is not monotone, each bound still has its proved sign.
 ///
@@ -165,7 +175,8 @@ impl Range {
 /// use reticent_numerics::root::{Direction, Range, monotone_root};
 /// use reticent_numerics::{Bounds, Enclosure};
 /// let two = Bounds::exact(2.0);
-/// let root = monotone_root(|x| Bounds::exact(x).square() - two, Range::between(1.0, 2.0), Direction::Increasing)?;
+/// let square = |x| Bounds::exact(x).square() - two;
+/// let root = monotone_root(square, Range::between(1.0, 2.0), Direction::Increasing)?;
 /// assert_eq!(root.lower().next_up(), root.upper());
 /// assert!(root.contains(2f64.sqrt()));
 /// # Ok::<(), reticent_numerics::root::RootError>(())
@@ -195,19 +206,21 @@ pub fn monotone_root(
     // Near the edge of a formula's domain nothing may be provable, although farther in it is.
     if left.0.is_none()
         && undecided(&seen, inner.lower)
-        && let Some(place) = inner.walk_in(inner.lower, |key| !above(evaluate(key, &mut seen)).holds)
+        && let Some(found) =
+            inner.walk_in(inner.lower, |key| !above(evaluate(key, &mut seen)).holds)
     {
-        inner.lower = place;
-        seen.retain(|&(key, _)| key >= place);
+        inner.lower = found;
+        seen.retain(|&(key, _)| key >= found);
         left = inner.boundary(&points(&seen, above), |key| above(evaluate(key, &mut seen)));
     }
     let mut right = inner.boundary(&points(&seen, beyond), |key| beyond(evaluate(key, &mut seen)));
     if right.1.is_none()
         && undecided(&seen, inner.upper)
-        && let Some(place) = inner.walk_in(inner.upper, |key| beyond(evaluate(key, &mut seen)).holds)
+        && let Some(found) =
+            inner.walk_in(inner.upper, |key| beyond(evaluate(key, &mut seen)).holds)
     {
-        inner.upper = place;
-        seen.retain(|&(key, _)| key <= place);
+        inner.upper = found;
+        seen.retain(|&(key, _)| key <= found);
         right = inner.boundary(&points(&seen, beyond), |key| beyond(evaluate(key, &mut seen)));
     }
     if let (Some(left), Some(right)) = (left.0, right.1) {
@@ -215,27 +228,32 @@ pub fn monotone_root(
         return Ok(Bounds::new(number(left.min(right)), number(left.max(right))));
     }
     let (lower, upper) = (number(resolved.lower), number(resolved.upper));
-    let (at_lower, at_upper) = (evaluate(resolved.lower, &mut seen), evaluate(resolved.upper, &mut seen));
-    Err(if (at_lower.lower() > 0.0 && at_upper.lower() > 0.0) || (at_lower.upper() < 0.0 && at_upper.upper() < 0.0) {
-        RootError::NoSignChange { lower, upper }
-    } else if at_lower.lower() > 0.0 && at_upper.upper() < 0.0 {
-        RootError::WrongDirection { direction, lower, upper }
-    } else {
-        RootError::Indeterminate { lower, upper }
-    })
+    let (at_lower, at_upper) =
+        (evaluate(resolved.lower, &mut seen), evaluate(resolved.upper, &mut seen));
+    Err(
+        if (at_lower.lower() > 0.0 && at_upper.lower() > 0.0)
+            || (at_lower.upper() < 0.0 && at_upper.upper() < 0.0)
+        {
+            RootError::NoSignChange { lower, upper }
+        } else if at_lower.lower() > 0.0 && at_upper.upper() < 0.0 {
+            RootError::WrongDirection { direction, lower, upper }
+        } else {
+            RootError::Indeterminate { lower, upper }
+        },
+    )
 }
 
-/// Whether the sign at an evaluated place is open.
-fn undecided(seen: &[(i64, Bounds)], place: i64) -> bool {
-    seen.iter().any(|&(key, value)| key == place && value.contains(0.0))
+/// Whether the sign at an evaluated key is open.
+fn undecided(seen: &[(i64, Bounds)], wanted: i64) -> bool {
+    seen.iter().any(|&(key, value)| key == wanted && value.contains(0.0))
 }
 
 fn points(seen: &[(i64, Bounds)], guide: impl Fn(Bounds) -> Guide) -> Vec<Point> {
     seen.iter().map(|&(key, value)| Point { key, guide: guide(value) }).collect()
 }
 
-/// The least number at which a statement is proved, for a statement that is true from some point on:
-/// "the least scale that is safe".
+/// The least number at which a statement is proved, for a statement that is true from some point
+/// on: "the least scale that is safe".
 ///
 /// # Contract
 /// The result is one at which `proved` has returned true. The number tried next below it, at the
@@ -249,8 +267,8 @@ pub fn least_where(mut proved: impl FnMut(f64) -> bool, range: Range) -> Result<
     least(range, |x| Guide { holds: proved(x), height: f64::NAN })
 }
 
-/// The greatest number at which a statement is proved, for a statement that is true up to some point;
-/// the mirror of [`least_where`].
+/// The greatest number at which a statement is proved, for a statement that is true up to some
+/// point; the mirror of [`least_where`].
 ///
 /// # Errors
 /// As for [`least_where`].
@@ -270,28 +288,42 @@ pub fn greatest_where(mut proved: impl FnMut(f64) -> bool, range: Range) -> Resu
 ///
 /// # Errors
 /// [`RootError::NeverProved`] where the upper end is not proved, [`RootError::EmptyRange`].
-pub fn least_at_most(mut f: impl FnMut(f64) -> Bounds, limit: f64, range: Range) -> Result<f64, RootError> {
+pub fn least_at_most(
+    mut f: impl FnMut(f64) -> Bounds,
+    limit: f64,
+    range: Range,
+) -> Result<f64, RootError> {
     least(range, |x| {
         let upper = f(x).upper();
         Guide { holds: upper <= limit, height: -excess(upper, limit) }
     })
 }
 
-/// The greatest `x` at which `f(x) <= limit` is proved, for an increasing `f`: the longest composition
-/// that a budget allows; the mirror of [`least_at_most`].
+/// The greatest `x` at which `f(x) <= limit` is proved, for an increasing `f`: the longest
+/// composition that a budget allows; the mirror of [`least_at_most`].
 ///
 /// # Errors
 /// As for [`least_at_most`].
-pub fn greatest_at_most(mut f: impl FnMut(f64) -> Bounds, limit: f64, range: Range) -> Result<f64, RootError> {
-    least_at_most(|x| f(0.0 - x), limit, range.mirrored()).map(|x| 0.0 - x).map_err(RootError::mirrored)
+pub fn greatest_at_most(
+    mut f: impl FnMut(f64) -> Bounds,
+    limit: f64,
+    range: Range,
+) -> Result<f64, RootError> {
+    least_at_most(|x| f(0.0 - x), limit, range.mirrored())
+        .map(|x| 0.0 - x)
+        .map_err(RootError::mirrored)
 }
 
 impl RootError {
     /// The error of a mirrored search, told in the caller's numbers.
     fn mirrored(self) -> Self {
         match self {
-            RootError::EmptyRange { lower, upper } => RootError::EmptyRange { lower: -upper, upper: -lower },
-            RootError::NeverProved { lower, upper } => RootError::NeverProved { lower: -upper, upper: -lower },
+            RootError::EmptyRange { lower, upper } => {
+                RootError::EmptyRange { lower: -upper, upper: -lower }
+            }
+            RootError::NeverProved { lower, upper } => {
+                RootError::NeverProved { lower: -upper, upper: -lower }
+            }
             signs => signs,
         }
     }
@@ -300,7 +332,8 @@ impl RootError {
 fn least(range: Range, mut guide: impl FnMut(f64) -> Guide) -> Result<f64, RootError> {
     let resolved = range.resolve()?;
     let (_, proved) = resolved.boundary(&[], |key| guide(number(key)));
-    let never = RootError::NeverProved { lower: number(resolved.lower), upper: number(resolved.upper) };
+    let never =
+        RootError::NeverProved { lower: number(resolved.lower), upper: number(resolved.upper) };
     proved.map(number).ok_or(never)
 }
 

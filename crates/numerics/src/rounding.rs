@@ -1,10 +1,10 @@
 //! Directed rounding: each operation of `f64` with its result moved to the safe side.
 //!
 //! A name ends in `_down` when the result is at most the exact value and in `_up` when it is at
-//! least that. The processor stays in round-to-nearest; whether a rounded result lies above or below
-//! the exact one is read off the error term of an error-free transformation (Ogita, Rump, Oishi,
-//! *Accurate sum and dot product*, 2005), so exact results stay exact and no result is moved by more
-//! than one unit in the last place.
+//! least that. The processor stays in round-to-nearest; whether a rounded result lies above or
+//! below the exact one is read off the error term of an error-free transformation (Ogita, Rump,
+//! Oishi, *Accurate sum and dot product*, 2005), so exact results stay exact and no result is moved
+//! by more than one unit in the last place.
 //!
 //! Elementary functions come from CORE-MATH, whose results are proved to be correctly rounded: the
 //! exact value lies strictly between the two neighbours of what it returns. (Sibidanov, Zimmermann,
@@ -166,28 +166,39 @@ pub fn sqrt_up(a: f64) -> f64 {
     if (-root).mul_add(root, a) > 0.0 { root.next_up() } else { root }
 }
 
-/// The two neighbours of a correctly rounded result, as `(down, up)`; `exact` keeps a result that is
-/// known to be exact.
+/// The two neighbours of a correctly rounded result, as `(down, up)`; `exact` keeps a result that
+/// is known to be exact.
 #[inline(always)]
 pub(crate) fn neighbours(rounded: f64, exact: bool) -> (f64, f64) {
     if exact { (rounded, rounded) } else { (rounded.next_down(), rounded.next_up()) }
 }
 
 macro_rules! monotone_function {
-    ($(#[$down_doc:meta])* $down:ident, $(#[$up_doc:meta])* $up:ident, $function:path, exact when $exact_at:expr, within $floor:expr, $ceiling:expr) => {
+    (
+        $(#[$down_doc:meta])* $down:ident, $(#[$up_doc:meta])* $up:ident, $function:path,
+        exact when $exact_at:expr, within $floor:expr, $ceiling:expr
+    ) => {
         $(#[$down_doc])*
         #[inline]
         pub fn $down(x: f64) -> f64 {
             debug_assert!(!x.is_nan());
             let rounded = $function(x);
-            if x == $exact_at || rounded == f64::NEG_INFINITY { rounded } else { rounded.next_down().max($floor) }
+            if x == $exact_at || rounded == f64::NEG_INFINITY {
+                rounded
+            } else {
+                rounded.next_down().max($floor)
+            }
         }
         $(#[$up_doc])*
         #[inline]
         pub fn $up(x: f64) -> f64 {
             debug_assert!(!x.is_nan());
             let rounded = $function(x);
-            if x == $exact_at || rounded == f64::INFINITY { rounded } else { rounded.next_up().min($ceiling) }
+            if x == $exact_at || rounded == f64::INFINITY {
+                rounded
+            } else {
+                rounded.next_up().min($ceiling)
+            }
         }
     };
 }
@@ -278,7 +289,8 @@ mod tests {
 
     #[test]
     fn every_operation_brackets_the_exact_result_within_one_ulp() {
-        type Op = (fn(f64, f64) -> f64, fn(f64, f64) -> f64, fn(rug::Float, rug::Float) -> rug::Float);
+        type Op =
+            (fn(f64, f64) -> f64, fn(f64, f64) -> f64, fn(rug::Float, rug::Float) -> rug::Float);
         let ops: [Op; 4] = [
             (add_down, add_up, |a, b| a + b),
             (sub_down, sub_up, |a, b| a - b),
@@ -296,7 +308,10 @@ mod tests {
                         low <= truth && truth <= high,
                         "op {index}: {a:e}, {b:e}: [{low:e}, {high:e}] misses {truth}"
                     );
-                    assert!(low.next_up().next_up() >= high, "op {index}: {a:e}, {b:e}: [{low:e}, {high:e}] is wide");
+                    assert!(
+                        low.next_up().next_up() >= high,
+                        "op {index}: {a:e}, {b:e}: [{low:e}, {high:e}] is wide"
+                    );
                 }
             }
         }

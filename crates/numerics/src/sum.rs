@@ -17,8 +17,8 @@ const ADDITIONS_BEFORE_CARRY: u32 = 1 << 30;
 ///
 /// The sum is a fixed-point number that covers the whole range of `f64`, in chunks of 32 bits whose
 /// carries are put off (a small superaccumulator: Neal, *Fast exact summation using small and large
-/// superaccumulators*, 2015). Nothing is rounded before the end, so the result depends neither on the
-/// order of the terms nor on how many there are, and cancellation costs nothing.
+/// superaccumulators*, 2015). Nothing is rounded before the end, so the result depends neither on
+/// the order of the terms nor on how many there are, and cancellation costs nothing.
 ///
 /// An infinite term makes the sum that infinity; both infinities, or a NaN, leave nothing known.
 #[derive(Clone, Debug)]
@@ -32,13 +32,18 @@ pub struct ExactSum {
 
 impl Default for ExactSum {
     fn default() -> Self {
-        ExactSum { chunks: [0; CHUNKS], additions: 0, holds_infinity: false, holds_negative_infinity: false }
+        ExactSum {
+            chunks: [0; CHUNKS],
+            additions: 0,
+            holds_infinity: false,
+            holds_negative_infinity: false,
+        }
     }
 }
 
 impl ExactSum {
-    /// The exponent of [`ExactSum::add_scaled_up`]. Its largest product is below `2^(1024 + 64)`: the
-    /// last chunk counts units of `2^1070`, so that 18 of its bits are in use.
+    /// The exponent of [`ExactSum::add_scaled_up`]. Its largest product is below `2^(1024 + 64)`:
+    /// the last chunk counts units of `2^1070`, so that 18 of its bits are in use.
     pub const BEYOND: usize = 64;
 
     /// The empty sum, zero.
@@ -52,8 +57,8 @@ impl ExactSum {
         self.add_at(term, 0);
     }
 
-    /// Adds `term * 2^BEYOND`, which need not be an `f64` itself: for sums of huge numbers that were
-    /// scaled down so as not to overflow.
+    /// Adds `term * 2^BEYOND`, which need not be an `f64` itself: for sums of huge numbers that
+    /// were scaled down so as not to overflow.
     pub fn add_scaled_up(&mut self, term: f64) {
         self.add_at(term, Self::BEYOND);
     }
@@ -69,11 +74,12 @@ impl ExactSum {
             self.holds_negative_infinity |= term.is_nan() || term < 0.0;
             return;
         }
-        // |term| * 2^exponent = mantissa * 2^(place - 1074).
-        let (mantissa, place) = if field == 0 { (fraction, 0) } else { (fraction | 1 << 52, field - 1) };
-        let place = place + exponent;
-        let aligned = u128::from(mantissa) << (place % CHUNK_BITS);
-        let pieces = &mut self.chunks[place / CHUNK_BITS..][..3];
+        // |term| * 2^exponent = mantissa * 2^(position - 1074).
+        let (mantissa, position) =
+            if field == 0 { (fraction, 0) } else { (fraction | 1 << 52, field - 1) };
+        let position = position + exponent;
+        let aligned = u128::from(mantissa) << (position % CHUNK_BITS);
+        let pieces = &mut self.chunks[position / CHUNK_BITS..][..3];
         for (index, piece) in pieces.iter_mut().enumerate() {
             let part = i64::from((aligned >> (CHUNK_BITS * index)) as u32);
             *piece += if term < 0.0 { -part } else { part };
@@ -106,8 +112,8 @@ impl ExactSum {
     }
 
     /// The `f64` nearest to the sum divided by `divisor`, of two equally near the even one: zero is
-    /// `0.0`, what lies beyond the largest `f64` by half a unit in its last place or more an infinity.
-    /// NaN if a term was infinite or NaN.
+    /// `0.0`, what lies beyond the largest `f64` by half a unit in its last place or more an
+    /// infinity. NaN if a term was infinite or NaN.
     ///
     /// ```
     /// use reticent_numerics::ExactSum;
@@ -164,18 +170,21 @@ fn rounded_magnitude(chunks: &[i64; CHUNKS]) -> (f64, f64) {
     let Some(highest) = chunks.iter().rposition(|chunk| *chunk != 0) else { return (0.0, 0.0) };
     // Four chunks hold at least 97 leading bits, or all of them.
     let base = highest.saturating_sub(3);
-    let leading = (base..=highest).rev().fold(0u128, |bits, index| bits << CHUNK_BITS | chunks[index] as u128);
+    let leading = (base..=highest)
+        .rev()
+        .fold(0u128, |bits, index| bits << CHUNK_BITS | chunks[index] as u128);
     let excess = (128 - leading.leading_zeros()).saturating_sub(53);
     let multiple = (leading >> excess) as u64;
-    let exact = leading.trailing_zeros() >= excess && chunks[..base].iter().all(|chunk| *chunk == 0);
-    // The last place of the result, in units of 2^-1074. The encoding of multiple * 2^(place - 1074) is
-    // their sum below: the leading bit of a 53-bit multiple adds one to the exponent field, and a
-    // carry out of the mantissa, up to infinity, lands where it should.
-    let place = (CHUNK_BITS * base) as u64 + u64::from(excess);
-    if place > 2045 {
+    let exact =
+        leading.trailing_zeros() >= excess && chunks[..base].iter().all(|chunk| *chunk == 0);
+    // The last place of the result, in units of 2^-1074. The encoding of multiple * 2^(position
+    // - 1074) is their sum below: the leading bit of a 53-bit multiple adds one to the exponent
+    // field, and a carry out of the mantissa, up to infinity, lands where it should.
+    let position = (CHUNK_BITS * base) as u64 + u64::from(excess);
+    if position > 2045 {
         return (f64::MAX, f64::INFINITY);
     }
-    let encoding = (place << 52) + multiple;
+    let encoding = (position << 52) + multiple;
     (f64::from_bits(encoding), f64::from_bits(encoding + u64::from(!exact)))
 }
 
@@ -185,8 +194,8 @@ fn nearest_quotient(chunks: &[i64; CHUNKS], divisor: NonZeroU64) -> f64 {
     let (mut quotient, mut remainder) = (0u128, 0u128);
     let Some(highest) = chunks.iter().rposition(|chunk| *chunk != 0) else { return 0.0 };
     // Long division from the top. It ends with at least 65 bits of the quotient, of which the lower
-    // chunks change no bit, or with all of it. As the remainder is below the divisor, a digit is below
-    // 2^32 and the quotient stays below 2^96.
+    // chunks change no bit, or with all of it. As the remainder is below the divisor, a digit is
+    // below 2^32 and the quotient stays below 2^96.
     let mut base = highest + 1;
     while base > 0 && quotient >> 64 == 0 {
         base -= 1;
@@ -194,7 +203,8 @@ fn nearest_quotient(chunks: &[i64; CHUNKS], divisor: NonZeroU64) -> f64 {
         quotient = (quotient << CHUNK_BITS) | (part / divisor);
         remainder = part % divisor;
     }
-    // The exact value is quotient + fraction, with 0 <= fraction < 1, in units of the chunk at base.
+    // The exact value is quotient + fraction, with 0 <= fraction < 1, in units of the chunk at
+    // base.
     let excess = (128 - quotient.leading_zeros()).saturating_sub(53);
     let multiple = (quotient >> excess) as u64;
     let to_middle = if excess == 0 {
@@ -203,17 +213,25 @@ fn nearest_quotient(chunks: &[i64; CHUNKS], divisor: NonZeroU64) -> f64 {
     } else {
         let rest = remainder != 0 || chunks[..base].iter().any(|chunk| *chunk != 0);
         let dropped = quotient & ((1 << excess) - 1);
-        dropped.cmp(&(1 << (excess - 1))).then(if rest { Ordering::Greater } else { Ordering::Equal })
+        dropped.cmp(&(1 << (excess - 1))).then(if rest {
+            Ordering::Greater
+        } else {
+            Ordering::Equal
+        })
     };
     let up = to_middle == Ordering::Greater || to_middle == Ordering::Equal && multiple % 2 == 1;
     // The encoding is the one of `rounded_magnitude`.
-    let place = (CHUNK_BITS * base) as u64 + u64::from(excess);
-    if place > 2045 { f64::INFINITY } else { f64::from_bits((place << 52) + multiple + u64::from(up)) }
+    let position = (CHUNK_BITS * base) as u64 + u64::from(excess);
+    if position > 2045 {
+        f64::INFINITY
+    } else {
+        f64::from_bits((position << 52) + multiple + u64::from(up))
+    }
 }
 
-/// The sum of many enclosed numbers: the exact sum of the lower bounds, rounded down, and that of the
-/// upper bounds, rounded up. However many terms there are, this widens the result by less than two
-/// units in its last place.
+/// The sum of many enclosed numbers: the exact sum of the lower bounds, rounded down, and that of
+/// the upper bounds, rounded up. However many terms there are, this widens the result by less than
+/// two units in its last place.
 ///
 /// ```
 /// use reticent_numerics::{Bounds, sum_bounds};

@@ -87,8 +87,8 @@ impl Wide {
         if value.is_finite() { Wide { hi: value, lo: 0.0, error: 0.0 } } else { Wide::WHOLE_LINE }
     }
 
-    /// The numbers between two bounds; the whole line if one of them is infinite. A lower bound that
-    /// is not negative gives a ball without negative numbers, and likewise on the other side.
+    /// The numbers between two bounds; the whole line if one of them is infinite. A lower bound
+    /// that is not negative gives a ball without negative numbers, and likewise on the other side.
     pub fn from_bounds(bounds: Bounds) -> Self {
         // Halves are exact except among the subnormals, where they move outward.
         let (mut low, mut high) = (0.5 * bounds.lower(), 0.5 * bounds.upper());
@@ -98,8 +98,8 @@ impl Wide {
         if high + high < bounds.upper() {
             high = high.next_up();
         }
-        // With 0 <= low, the radius is at most `high`, because that is representable and at least the
-        // exact difference. The midpoint is exact, so that it stays at or above the radius.
+        // With 0 <= low, the radius is at most `high`, because that is representable and at least
+        // the exact difference. The midpoint is exact, so that it stays at or above the radius.
         let (hi, lo) = two_sum(low, high);
         Wide::ball(hi, lo, sub_up(high, low))
     }
@@ -126,7 +126,11 @@ impl Wide {
     /// A ball around a normalised pair; the whole line if any part is infinite or a NaN.
     #[inline(always)]
     fn ball(hi: f64, lo: f64, error: f64) -> Self {
-        if (hi + lo).is_finite() && error < f64::INFINITY { Wide { hi, lo, error } } else { Wide::WHOLE_LINE }
+        if (hi + lo).is_finite() && error < f64::INFINITY {
+            Wide { hi, lo, error }
+        } else {
+            Wide::WHOLE_LINE
+        }
     }
 
     /// The same midpoint, with a radius that is larger by `more`.
@@ -155,12 +159,20 @@ impl Wide {
     /// Without the negative numbers, for a number known to have none.
     #[inline]
     fn nonnegative(self) -> Self {
-        if self.error <= 0.5 * self.hi { self } else { Wide::from_bounds(self.bounds().clamp(0.0, f64::INFINITY)) }
+        if self.error <= 0.5 * self.hi {
+            self
+        } else {
+            Wide::from_bounds(self.bounds().clamp(0.0, f64::INFINITY))
+        }
     }
 
     /// `f(self)` for a narrow ball with `|self| < 2^-600` and a function with `|f(z) - z| <= z²`.
     fn nearly_itself(self) -> Self {
-        if self.is_zero() { self } else { self.widened(self.hi.abs() * power_of_two(-598) + f64::from_bits(1)) }
+        if self.is_zero() {
+            self
+        } else {
+            self.widened(self.hi.abs() * power_of_two(-598) + f64::from_bits(1))
+        }
     }
 }
 
@@ -220,7 +232,8 @@ impl Mul for Wide {
         }
         let (product, product_low) = two_product(self.hi, other.hi);
         if self.lo == 0.0 && other.lo == 0.0 && self.error == 0.0 && other.error == 0.0 {
-            let exact = product.abs() >= TWO_PRODUCT_IS_EXACT_ABOVE || self.hi == 0.0 || other.hi == 0.0;
+            let exact =
+                product.abs() >= TWO_PRODUCT_IS_EXACT_ABOVE || self.hi == 0.0 || other.hi == 0.0;
             return Wide::ball(product, product_low, if exact { 0.0 } else { UNDERFLOW });
         }
         if self.is_zero() || other.is_zero() {
@@ -232,11 +245,15 @@ impl Mul for Wide {
         let correction = product_low + crosses;
         let (hi, lo) = fast_two_sum(product, correction);
         let rounding = U * (lows.abs() + cross.abs() + crosses.abs() + correction.abs());
-        let spread = self.hi.abs() * other.error + (other.hi.abs() + other.error) * self.error;
-        // Above 2^-900 a part of the product exceeds UNDERFLOW, and spares the slow subnormal addition.
-        let underflow =
-            if product.abs() >= TWO_PRODUCT_IS_EXACT_ABOVE { product.abs() * (U * U * U) } else { UNDERFLOW };
-        Wide::ball(hi, lo, (spread + rounding + underflow) * UPWARD)
+        let propagated = self.hi.abs() * other.error + (other.hi.abs() + other.error) * self.error;
+        // Above 2^-900 a part of the product exceeds UNDERFLOW, and spares the slow subnormal
+        // addition.
+        let underflow = if product.abs() >= TWO_PRODUCT_IS_EXACT_ABOVE {
+            product.abs() * (U * U * U)
+        } else {
+            UNDERFLOW
+        };
+        Wide::ball(hi, lo, (propagated + rounding + underflow) * UPWARD)
     }
 }
 
@@ -253,12 +270,12 @@ impl Div for Wide {
 
     /// Long division: `q₀ = fl(a/b)`, then `q₁` from the remainder.
     ///
-    /// With `x = a + a'`, `y = b + b'`, the remainder is `R = x - q₀y = (a - q₀b) + (a' - q₀b')`. The
-    /// first bracket is exact, the second (`t`) and their sum (`r`) round, then `q₁ = fl(r/b)`
-    /// rounds and has `b` for `y`. Hence
-    /// `|x/y - q₀ - q₁| <= (u|t| + u|r|)/|y| + |r| |1/y - 1/b| + u|q₁|`, where `|t| <= 2u(1+2u)|a|` and
-    /// `|1/y - 1/b| <= u(1+2u)/|b|`; this is below `4u|q₁| + 4u²|q₀|`, and `t = 0` if `a' = b' = 0`.
-    /// For the radius, `|x/y - x₀/y₀| <= (e_x + |x₀/y₀| e_y) / (|y₀| - e_y)`.
+    /// With `x = a + a'`, `y = b + b'`, the remainder is `R = x - q₀y = (a - q₀b) + (a' - q₀b')`.
+    /// The first bracket is exact, the second (`t`) and their sum (`r`) round, then `q₁ = fl(r/b)`
+    /// rounds and has `b` for `y`. Hence `|x/y - q₀ - q₁| <= (u|t| + u|r|)/|y| + |r| |1/y - 1/b| +
+    /// u|q₁|`, where `|t| <= 2u(1+2u)|a|` and `|1/y - 1/b| <= u(1+2u)/|b|`; this is below
+    /// `4u|q₁| + 4u²|q₀|`, and `t = 0` if `a' = b' = 0`. For the radius,
+    /// `|x/y - x₀/y₀| <= (e_x + |x₀/y₀| e_y) / (|y₀| - e_y)`.
     #[inline]
     fn div(self, other: Wide) -> Wide {
         if other.error >= other.hi.abs() {
@@ -272,20 +289,28 @@ impl Div for Wide {
         }
         if !QUOTIENT_RANGE.contains(&self.hi.abs()) || !QUOTIENT_RANGE.contains(&other.hi.abs()) {
             let (m, n) = (exponent_of(self.hi), exponent_of(other.hi));
-            return (self.times_power_of_two(-m) / other.times_power_of_two(-n)).times_power_of_two(m - n);
+            return (self.times_power_of_two(-m) / other.times_power_of_two(-n))
+                .times_power_of_two(m - n);
         }
         let quotient = self.hi / other.hi;
         let rest = (-quotient).mul_add(other.hi, self.hi) + (-quotient).mul_add(other.lo, self.lo);
         let correction = rest / other.hi;
         let (hi, lo) = fast_two_sum(quotient, correction);
-        if self.lo == 0.0 && other.lo == 0.0 && correction == 0.0 && self.error == 0.0 && other.error == 0.0 {
+        if self.lo == 0.0
+            && other.lo == 0.0
+            && correction == 0.0
+            && self.error == 0.0
+            && other.error == 0.0
+        {
             return Wide { hi, lo, error: 0.0 };
         }
-        // In this range what underflows is below 2^-200 of the quotient; the doubled constants hold it.
+        // In this range what underflows is below 2^-200 of the quotient; the doubled constants hold
+        // it.
         let rounding = 8.0 * U * correction.abs() + 8.0 * U * U * quotient.abs();
         // |y₀| - e_y >= |b| (1 - 2^-53 - 2^-20) and the quotient's own correction is far smaller.
-        let spread = (self.error + quotient.abs() * other.error) / (other.hi.abs() * (1.0 - WIDE_RATIO) - other.error);
-        Wide::ball(hi, lo, (spread + rounding) * UPWARD)
+        let propagated = (self.error + quotient.abs() * other.error)
+            / (other.hi.abs() * (1.0 - WIDE_RATIO) - other.error);
+        Wide::ball(hi, lo, (propagated + rounding) * UPWARD)
     }
 }
 
@@ -308,7 +333,10 @@ impl Enclosure for Wide {
         let (lower, lower_low) = two_sum(self.hi, below);
         let (above, above_low) = two_sum(self.lo, self.error);
         let (upper, upper_low) = two_sum(self.hi, above);
-        Bounds::new(add_down(lower, add_down(lower_low, below_low)), add_up(upper, add_up(upper_low, above_low)))
+        Bounds::new(
+            add_down(lower, add_down(lower_low, below_low)),
+            add_up(upper, add_up(upper_low, above_low)),
+        )
     }
 
     /// `exp(x₀ ± e) = exp(x₀) (1 ± (exp(e) - 1))`, with `exp(e) - 1 <= e (1 + e)` for `e <= 1`.
@@ -324,9 +352,9 @@ impl Enclosure for Wide {
             (self.centre(), self.error)
         };
         let (mantissa, exponent) = exp_scaled(centre);
-        let spread = mantissa.hi * error * (1.0 + 2.0 * WIDE_RATIO);
-        let spread = if error == 0.0 { 0.0 } else { spread + UNDERFLOW };
-        mantissa.widened(spread).times_power_of_two(exponent).nonnegative()
+        let propagated = mantissa.hi * error * (1.0 + 2.0 * WIDE_RATIO);
+        let propagated = if error == 0.0 { 0.0 } else { propagated + UNDERFLOW };
+        mantissa.widened(propagated).times_power_of_two(exponent).nonnegative()
     }
 
     fn exp_m1(self) -> Self {
@@ -343,7 +371,8 @@ impl Enclosure for Wide {
     }
 
     /// With `y = fl(ln(hi))`, `ln(x) = y + ln(1 + d)` where `d = x exp(-y) - 1` is at most `2^-43`.
-    /// Near one this would lose what cancels, and [`Enclosure::ln_1p`] of the exact `x - 1` is used.
+    /// Near one this would lose what cancels, and [`Enclosure::ln_1p`] of the exact `x - 1` is
+    /// used.
     fn ln(self) -> Self {
         if self.hi <= 0.0 || self.is_wide() {
             return Wide::from_bounds(self.bounds().ln());
@@ -357,8 +386,8 @@ impl Enclosure for Wide {
         Wide::exact(y) + ln_1p_series(d)
     }
 
-    /// With `y = fl(ln(1 + hi))`, `ln(1 + z) = y + ln(1 + d)` where `d = (1 + z) exp(-y) - 1`, formed as
-    /// `z + (1 + z)(exp(-y) - 1)` from two terms of the size of `z`.
+    /// With `y = fl(ln(1 + hi))`, `ln(1 + z) = y + ln(1 + d)` where `d = (1 + z) exp(-y) - 1`,
+    /// formed as `z + (1 + z)(exp(-y) - 1)` from two terms of the size of `z`.
     fn ln_1p(self) -> Self {
         if self.is_wide() {
             return Wide::from_bounds(self.bounds().ln_1p());
@@ -379,14 +408,15 @@ impl Enclosure for Wide {
         let centre = self.centre();
         let d = centre + (Wide::ONE + centre) * Wide::exact(-y).exp_m1();
         // The derivative is at most 1/(1 + z - e), and e <= 2^-20 |z| <= 2^-16.8 (1 + z) here.
-        let spread = self.error / (1.0 + self.hi) * (1.0 + power_of_two(-15));
-        (Wide::exact(y) + ln_1p_series(d)).widened(spread)
+        let propagated = self.error / (1.0 + self.hi) * (1.0 + power_of_two(-15));
+        (Wide::exact(y) + ln_1p_series(d)).widened(propagated)
     }
 
-    /// With `s = fl(√hi)` and `r = x - s²`, `√x = s + r/(√x + s)`; the correction is taken as `r/2s`.
+    /// With `s = fl(√hi)` and `r = x - s²`, `√x = s + r/(√x + s)`; the correction is taken as
+    /// `r/2s`.
     ///
-    /// `|r| <= 3us²` gives a correction `c` of at most `1.5us`. It rounds twice, by `2u|c|`, and having `2s`
-    /// for `√x + s` changes it by `c²/2s`: in all less than `5u²s`. The radius becomes
+    /// `|r| <= 3us²` gives a correction `c` of at most `1.5us`. It rounds twice, by `2u|c|`, and
+    /// having `2s` for `√x + s` changes it by `c²/2s`: in all less than `5u²s`. The radius becomes
     /// `e/(√x + √(x - e)) <= e/2s (1 + 2^-19)`.
     fn sqrt(self) -> Self {
         if self.is_zero() {
@@ -404,8 +434,8 @@ impl Enclosure for Wide {
         if rest == 0.0 && self.error == 0.0 {
             return Wide { hi, lo, error: 0.0 };
         }
-        let spread = self.error / root * (0.5 + WIDE_RATIO);
-        Wide::ball(hi, lo, (spread + 8.0 * U * U * root) * UPWARD)
+        let propagated = self.error / root * (0.5 + WIDE_RATIO);
+        Wide::ball(hi, lo, (propagated + 8.0 * U * U * root) * UPWARD)
     }
 
     fn pi(&self) -> Self {
@@ -421,10 +451,16 @@ impl Enclosure for Wide {
         let by_midpoint = |a: &Wide, b: &Wide| a.hi.total_cmp(&b.hi).then(a.lo.total_cmp(&b.lo));
         let (lower, lower_other) = (end(self, -1.0), end(other, -1.0));
         let (upper, upper_other) = (end(self, 1.0), end(other, 1.0));
-        // The ends as computed may be off by their own radii; the largest of those covers the choice.
-        let slack = [lower, lower_other, upper, upper_other].iter().map(|end| end.error).fold(0.0, f64::max);
-        let lower = std::cmp::min_by(lower, lower_other, by_midpoint).centre().times_power_of_two(-1);
-        let upper = std::cmp::max_by(upper, upper_other, by_midpoint).centre().times_power_of_two(-1);
+        // The ends as computed may be off by their own radii; the largest of those covers the
+        // choice.
+        let slack = [lower, lower_other, upper, upper_other]
+            .iter()
+            .map(|end| end.error)
+            .fold(0.0, f64::max);
+        let lower =
+            std::cmp::min_by(lower, lower_other, by_midpoint).centre().times_power_of_two(-1);
+        let upper =
+            std::cmp::max_by(upper, upper_other, by_midpoint).centre().times_power_of_two(-1);
         let half_width = (upper - lower).bounds().upper();
         (lower + upper).widened(half_width).widened(slack)
     }

@@ -1,5 +1,5 @@
-//! `Big` against MPFR at a higher precision: the truth is always inside, and the ball is as small as
-//! promised.
+//! `Big` against MPFR at a higher precision: the truth is always inside, and the ball is as small
+//! as guaranteed.
 
 #![allow(clippy::unwrap_used, clippy::panic)]
 
@@ -9,7 +9,7 @@ use rug::integer::Order;
 use rug::ops::Pow;
 use std::cmp::Ordering;
 
-/// SplitMix64, enough to spread test points.
+/// SplitMix64, enough to scatter test points.
 struct Random(u64);
 
 impl Random {
@@ -56,7 +56,8 @@ fn point(value: &Float, precision: u32) -> Big {
     let (mantissa, exponent) = value.to_integer_exp().unwrap();
     let mut limbs = vec![0u64; mantissa.significant_digits::<u64>()];
     mantissa.abs().write_digits(&mut limbs, Order::Lsf);
-    let (near, far) = (exponent.clamp(-1 << 30, 1 << 30), exponent - exponent.clamp(-1 << 30, 1 << 30));
+    let (near, far) =
+        (exponent.clamp(-1 << 30, 1 << 30), exponent - exponent.clamp(-1 << 30, 1 << 30));
     let magnitude = Big::dyadic(&limbs, near, precision).times_power_of_two(far);
     if value.is_sign_negative() { -magnitude } else { magnitude }
 }
@@ -73,13 +74,17 @@ fn within(ball: &Big, truth: &Float, bits: u32) -> bool {
     let slack = Float::with_val(truth.prec() + 64, truth.abs_ref()) >> bits;
     let low = Float::with_val(truth.prec() + 64, truth) - &slack;
     let high = Float::with_val(truth.prec() + 64, truth) + &slack;
-    ball.compare(&point(&low, 64)) == Some(Ordering::Greater) && ball.compare(&point(&high, 64)) == Some(Ordering::Less)
+    ball.compare(&point(&low, 64)) == Some(Ordering::Greater)
+        && ball.compare(&point(&high, 64)) == Some(Ordering::Less)
 }
 
 fn check(ball: &Big, truth: &Float, lost_bits: u32, what: &str) {
     assert!(holds(ball, truth), "{what}: {ball:?} misses {truth:.30}");
     let bits = ball.precision() - lost_bits;
-    assert!(within(ball, truth, bits) || ball.is_exact(), "{what}: {ball:?} is wider than 2^-{bits} about {truth:.30}");
+    assert!(
+        within(ball, truth, bits) || ball.is_exact(),
+        "{what}: {ball:?} is wider than 2^-{bits} about {truth:.30}"
+    );
 }
 
 #[test]
@@ -116,7 +121,8 @@ fn arithmetic_on_points_of_any_size() {
 fn functions_of_points_of_any_size() {
     let mut random = Random(2);
     for round in 0..2500 {
-        let precision = if round % 10 == 0 { random.precision() } else { random.precision().min(320) };
+        let precision =
+            if round % 10 == 0 { random.precision() } else { random.precision().min(320) };
         let oracle = 2 * precision + 1500;
         let exponent = match round % 4 {
             0 => random.below(12) as i32 - 6,
@@ -142,7 +148,8 @@ fn functions_of_points_of_any_size() {
         // Next to one and to minus one, at a distance of 2^exponent.
         let near = a.exactly(1.0) - a.clone().times_power_of_two(-40);
         if exponent <= 0 && near.is_exact() {
-            let shifted = Float::with_val(oracle + 3500, 1) - (Float::with_val(oracle + 3500, &x) >> 40u32);
+            let shifted =
+                Float::with_val(oracle + 3500, 1) - (Float::with_val(oracle + 3500, &x) >> 40u32);
             check(&near.clone().ln(), &shifted.clone().ln(), 3, "ln next to one");
             check(&(-near).ln_1p(), &(x.clone() >> 40u32).ln(), 3, "ln_1p next to minus one");
         }
@@ -157,7 +164,12 @@ fn arguments_beyond_the_range_of_f64() {
             let x = Float::with_val(4 * precision + 200, 0xdead_beef_1234_5677u64) << exponent;
             check(&a.clone().ln(), &x.clone().ln(), 3, "ln");
             check(&a.clone().sqrt(), &x.clone().sqrt(), 1, "sqrt");
-            check(&a.clone().ln_1p(), &Float::with_val(4 * precision + 90_000, &x).ln_1p(), 3, "ln_1p");
+            check(
+                &a.clone().ln_1p(),
+                &Float::with_val(4 * precision + 90_000, &x).ln_1p(),
+                3,
+                "ln_1p",
+            );
         }
         for argument in [1e3, 1e5, 5e8, -1e3, -1e5, -5e8] {
             let truth = Float::with_val(2 * precision + 100, argument).exp();
@@ -178,7 +190,8 @@ fn arguments_beyond_the_range_of_f64() {
             let gone = Big::exact(-argument, precision).exp();
             assert_eq!(gone.bounds(), Bounds::new(0.0, 5e-324));
             assert_eq!(gone.compare(&Big::dyadic(&[1], i32::MIN, precision)), Some(Ordering::Less));
-            let around = Big::exact(-argument, precision) + Big::exact(1.0, precision) / Big::exact(3.0, precision);
+            let around = Big::exact(-argument, precision)
+                + Big::exact(1.0, precision) / Big::exact(3.0, precision);
             assert_eq!(around.exp().bounds(), Bounds::new(0.0, 5e-324));
             assert!(Big::exact(-argument, precision).exp_m1().bounds().contains(-1.0));
         }
@@ -202,22 +215,28 @@ fn balls_hold_the_image_of_every_point_inside() {
         let relative = 2f64.powi(-(random.below(70) as i32)) * random.unit();
         let (lower, upper) = (middle - relative * middle.abs(), middle + relative * middle.abs());
         let ball = Big::exact(0.0, precision).between(lower, upper);
-        let inside = [lower, upper, lower + random.unit() * (upper - lower)].map(|x| x.clamp(lower, upper));
+        let inside =
+            [lower, upper, lower + random.unit() * (upper - lower)].map(|x| x.clamp(lower, upper));
         for (name, function, oracle) in functions {
             let image = function(ball.clone());
             for x in inside {
                 let truth = oracle(Float::with_val(1500, x));
                 if !truth.is_nan() && !truth.is_infinite() {
-                    assert!(holds(&image, &truth), "{name}([{lower}, {upper}]) = {image:?} misses its value at {x}");
+                    assert!(
+                        holds(&image, &truth),
+                        "{name}([{lower}, {upper}]) = {image:?} misses its value at {x}"
+                    );
                 }
             }
             // The image of the interval itself, to a small factor where the function is defined.
-            let (low, high) = (oracle(Float::with_val(1500, lower)), oracle(Float::with_val(1500, upper)));
+            let (low, high) =
+                (oracle(Float::with_val(1500, lower)), oracle(Float::with_val(1500, upper)));
             if low.is_finite() && high.is_finite() && lower != upper && lower > -0.999 {
                 let width = Float::with_val(1500, &high - &low);
-                let room =
-                    Float::with_val(1500, &width * 2u32) + (Float::with_val(1500, high.abs_ref()) >> (precision - 4));
-                let (least, most) = (Float::with_val(1600, &low - &room), Float::with_val(1600, &high + &room));
+                let room = Float::with_val(1500, &width * 2u32)
+                    + (Float::with_val(1500, high.abs_ref()) >> (precision - 4));
+                let (least, most) =
+                    (Float::with_val(1600, &low - &room), Float::with_val(1600, &high + &room));
                 assert_eq!(
                     image.compare(&point(&least, 64)),
                     Some(Ordering::Greater),
@@ -242,7 +261,10 @@ fn balls_hold_the_image_of_every_point_inside() {
                 assert!(holds(&(ball.clone() - operand.clone()), &Float::with_val(4400, &x - &y)));
                 assert!(holds(&(ball.clone() * operand.clone()), &Float::with_val(4400, &x * &y)));
                 if !y.is_zero() {
-                    assert!(holds(&(ball.clone() / operand.clone()), &Float::with_val(4400, &x / &y)));
+                    assert!(holds(
+                        &(ball.clone() / operand.clone()),
+                        &Float::with_val(4400, &x / &y)
+                    ));
                 }
                 let hull = ball.clone().hull(operand.clone());
                 assert!(holds(&hull, &x) && holds(&hull, &y));
@@ -294,12 +316,21 @@ fn exact_points_are_kept_whole_and_told_apart() {
     let point = Big::dyadic(&limbs, -640, 64);
     let one = Big::exact(1.0, 64);
     assert_eq!(point.compare(&one), Some(Ordering::Greater));
-    assert_eq!((point.clone() - one.clone()).compare(&Big::dyadic(&[1], -640, 64)), Some(Ordering::Equal));
+    assert_eq!(
+        (point.clone() - one.clone()).compare(&Big::dyadic(&[1], -640, 64)),
+        Some(Ordering::Equal)
+    );
     assert_eq!((point.clone() + one.clone()).compare(&Big::exact(2.0, 64)), None);
     assert_eq!(point.clone().with_precision(700).precision(), 700);
-    assert_eq!((point.with_precision(700) + one).compare(&Big::exact(2.0, 64)), Some(Ordering::Greater));
+    assert_eq!(
+        (point.with_precision(700) + one).compare(&Big::exact(2.0, 64)),
+        Some(Ordering::Greater)
+    );
     assert_eq!(Big::dyadic(&[], 5, 64).compare(&Big::exact(-0.0, 64)), Some(Ordering::Equal));
-    assert_eq!(Big::exact(1.0, 64).integer(-(1 << 100) - 1).compare(&-Big::dyadic(&[1, 1 << 36], 0, 64)), None);
+    assert_eq!(
+        Big::exact(1.0, 64).integer(-(1 << 100) - 1).compare(&-Big::dyadic(&[1, 1 << 36], 0, 64)),
+        None
+    );
     assert_eq!(
         Big::exact(1.0, 101).integer(-(1 << 100) - 1).compare(&-Big::dyadic(&[1, 1 << 36], 0, 64)),
         Some(Ordering::Equal)
@@ -322,7 +353,11 @@ fn exact_results_stay_exact() {
         (exact(3.0).powi(5), 243.0),
         (exact(3.0).times_power_of_two(-2), 0.75),
     ] {
-        assert_eq!(result.compare(&exact(expected)), Some(Ordering::Equal), "{result:?} is not {expected}");
+        assert_eq!(
+            result.compare(&exact(expected)),
+            Some(Ordering::Equal),
+            "{result:?} is not {expected}"
+        );
     }
 }
 
@@ -376,7 +411,10 @@ fn doubt_is_the_whole_line() {
         assert_eq!(unknown.compare(&exact(0.0)), None);
         assert!(!unknown.is_exact());
     }
-    assert!(around_zero.clone().sqrt().bounds().lower() == 0.0, "the number under a root is not negative");
+    assert!(
+        around_zero.clone().sqrt().bounds().lower() == 0.0,
+        "the number under a root is not negative"
+    );
     assert_eq!(exact(0.0).between(0.0, 4.0).sqrt().bounds().lower(), 0.0);
 }
 
@@ -392,7 +430,9 @@ fn exponents_saturate_soundly() {
         if round > 8 {
             let sum = Big::exact(1.0, 64) + tiny.clone();
             assert!(sum.bounds().contains(1.0));
-            assert!(!sum.clone().ln().bounds().contains(0.1) && sum.exp().bounds().contains(1f64.exp()));
+            assert!(
+                !sum.clone().ln().bounds().contains(0.1) && sum.exp().bounds().contains(1f64.exp())
+            );
         }
         assert!(tiny.bounds().upper() > 0.0 && tiny.bounds().lower() >= -5e-324);
     }
@@ -403,7 +443,10 @@ fn exponents_saturate_soundly() {
     let small = Big::dyadic(&[3], i32::MIN, 64);
     assert_eq!((Big::exact(1.0, 64) + small.clone() - Big::exact(1.0, 64)).compare(&small), None);
     assert_eq!(small.clone().exp().compare(&Big::exact(0.5, 64)), Some(Ordering::Greater));
-    assert_eq!(small.clone().exp_m1().compare(&small.clone().times_power_of_two(1)), Some(Ordering::Less));
+    assert_eq!(
+        small.clone().exp_m1().compare(&small.clone().times_power_of_two(1)),
+        Some(Ordering::Less)
+    );
     assert_eq!((-small.clone()).ln_1p().compare(&Big::exact(0.0, 64)), Some(Ordering::Less));
 }
 

@@ -59,7 +59,10 @@ const EDGES: [f64; 20] = [
 ];
 
 fn holds(name: &str, x: f64, found: Bounds, truth: &Float) {
-    assert!(found.lower() <= *truth && *truth <= found.upper(), "{name}({x:e}) = {truth:.20} is not in {found:?}");
+    assert!(
+        found.lower() <= *truth && *truth <= found.upper(),
+        "{name}({x:e}) = {truth:.20} is not in {found:?}"
+    );
     // Two neighbours of a correctly rounded result, or exact.
     let widest = if found.is_finite() { found.lower().next_up().next_up() } else { f64::INFINITY };
     assert!(found.upper() <= widest, "{name}({x:e}): {found:?} is wide");
@@ -116,7 +119,8 @@ fn intervals_hold_every_point_of_theirs() {
         let interval = Bounds::new(a.min(b), a.max(b));
         let inside = points.between(interval.lower(), interval.upper());
         let exact = Float::with_val(PRECISION, inside);
-        let contains = |found: Bounds, truth: Float| found.lower() <= truth && truth <= found.upper();
+        let contains =
+            |found: Bounds, truth: Float| found.lower() <= truth && truth <= found.upper();
         assert!(contains(interval.exp(), exact.clone().exp()));
         assert!(contains(interval * interval, exact.clone() * &exact));
         assert!(contains(interval.square(), exact.clone() * &exact));

@@ -31,7 +31,9 @@ fn ulps(bounds: Bounds) -> u64 {
 }
 
 fn big(value: &Float, precision: u32) -> Big {
-    let Some((mantissa, exponent)) = value.to_integer_exp() else { panic!("{value} is not finite") };
+    let Some((mantissa, exponent)) = value.to_integer_exp() else {
+        panic!("{value} is not finite")
+    };
     let mut limbs = vec![0u64; mantissa.significant_digits::<u64>()];
     mantissa.write_digits(&mut limbs, rug::integer::Order::Lsf);
     let size = Big::dyadic(&limbs, exponent, precision);
@@ -50,27 +52,52 @@ fn wide(value: &Float) -> Wide {
 
 fn bounds(value: &Float) -> Bounds {
     let rounded = value.to_f64();
-    if *value == rounded { Bounds::exact(rounded) } else { Bounds::new(rounded.next_down(), rounded.next_up()) }
+    if *value == rounded {
+        Bounds::exact(rounded)
+    } else {
+        Bounds::new(rounded.next_down(), rounded.next_up())
+    }
 }
 
 #[test]
 fn in_f64_points_come_out_within_an_ulp_of_the_truth() {
     let random = &mut SplitMix(11);
-    let mut points =
-        vec![1.0, 2.0, 3.0, 18.0, 19.0, 171.6, 1.4616321449683622, 1.4616321449683625, 5e-324, 1e-300, 0.5];
-    points.extend([1.0f64.next_up(), 1.0f64.next_down(), 2.0f64.next_up(), 2.0f64.next_down(), 1e300]);
+    let mut points = vec![
+        1.0,
+        2.0,
+        3.0,
+        18.0,
+        19.0,
+        171.6,
+        1.4616321449683622,
+        1.4616321449683625,
+        5e-324,
+        1e-300,
+        0.5,
+    ];
+    points.extend([
+        1.0f64.next_up(),
+        1.0f64.next_down(),
+        2.0f64.next_up(),
+        2.0f64.next_down(),
+        1e300,
+    ]);
     points.extend((0..3000).map(|_| random.log_uniform(1e-300, 1e300)));
     points.extend((0..3000).map(|_| random.log_uniform(0.1, 170.0)));
     for x in points {
         let argument = Float::with_val(300, x);
-        let (value, logarithm) = (gamma_of_bounds(Bounds::exact(x)), ln_gamma_of_bounds(Bounds::exact(x)));
+        let (value, logarithm) =
+            (gamma_of_bounds(Bounds::exact(x)), ln_gamma_of_bounds(Bounds::exact(x)));
         let truth = argument.clone().gamma();
         assert!(
             holds(value, &truth) && (ulps(value) <= 2 || truth > f64::MAX),
             "gamma({x:e}) = {value:?}, not {truth}"
         );
         let truth = argument.ln_gamma();
-        assert!(holds(logarithm, &truth) && (ulps(logarithm) <= 2), "ln gamma({x:e}) = {logarithm:?}, not {truth}");
+        assert!(
+            holds(logarithm, &truth) && (ulps(logarithm) <= 2),
+            "ln gamma({x:e}) = {logarithm:?}, not {truth}"
+        );
     }
 }
 
@@ -85,10 +112,16 @@ fn in_f64_intervals_hold_the_minimum_and_both_ends() {
         for inside in [a, b, 0.5 * (a + b), 1.4616321449683622f64.clamp(x.lower(), x.upper())] {
             let truth = Float::with_val(200, inside).gamma();
             assert!(holds(value, &truth), "gamma({x:?}) = {value:?} misses {truth}");
-            assert!(holds(logarithm, &truth.clone().ln()), "ln gamma({x:?}) = {logarithm:?} misses ln {truth}");
+            assert!(
+                holds(logarithm, &truth.clone().ln()),
+                "ln gamma({x:?}) = {logarithm:?} misses ln {truth}"
+            );
             least.min_mut(&truth);
         }
-        assert!(value.lower().next_up().next_up() >= least, "gamma({x:?}) = {value:?} is far below {least}");
+        assert!(
+            value.lower().next_up().next_up() >= least,
+            "gamma({x:?}) = {value:?} is far below {least}"
+        );
     }
 }
 
@@ -101,7 +134,9 @@ fn outside_the_domain_nothing_is_claimed() {
         assert_eq!(ln_gamma(&x), Bounds::WHOLE_LINE);
     }
     let touching = gamma_of_bounds(Bounds::new(0.0, 0.5));
-    assert!(touching.upper() == f64::INFINITY && touching.lower() > 1.77 && touching.lower() < 1.78);
+    assert!(
+        touching.upper() == f64::INFINITY && touching.lower() > 1.77 && touching.lower() < 1.78
+    );
     let unbounded = gamma_of_bounds(Bounds::new(1.0, f64::INFINITY));
     assert!(unbounded.upper() == f64::INFINITY && unbounded.lower() < 0.8857);
 }
@@ -118,7 +153,11 @@ fn check_gamma<E: Enclosure>(label: &str, count: usize, exact: impl Fn(&Float) -
     let precision = exact(&Float::with_val(53, 1)).precision();
     let shift = f64::from(precision) / 4.0;
     for i in 0..count {
-        let x = if i % 2 == 0 { random.log_uniform(1e-290, 1e15) } else { random.log_uniform(0.01, 160.0) };
+        let x = if i % 2 == 0 {
+            random.log_uniform(1e-290, 1e15)
+        } else {
+            random.log_uniform(0.01, 160.0)
+        };
         let argument = Float::with_val(precision + 100, x);
         let size = (x * x.ln()).max(x.ln().abs()).max(shift * shift.ln());
         // 2^8 for the operations, of which the shift alone has precision/4.
@@ -156,16 +195,26 @@ fn at_every_precision_the_truth_is_inside() {
     check_gamma("Big 3000", 4, |value| big(value, 3000));
 }
 
-fn check_error_function<E: Enclosure>(label: &str, count: usize, most: f64, exact: impl Fn(&Float) -> E) {
+fn check_error_function<E: Enclosure>(
+    label: &str,
+    count: usize,
+    most: f64,
+    exact: impl Fn(&Float) -> E,
+) {
     let random = &mut SplitMix(14);
     let precision = exact(&Float::with_val(53, 1)).precision();
     for i in 0..count {
-        let size = if i % 2 == 0 { random.log_uniform(1e-100, most) } else { random.log_uniform(0.1, 6.0) };
+        let size = if i % 2 == 0 {
+            random.log_uniform(1e-100, most)
+        } else {
+            random.log_uniform(0.1, 6.0)
+        };
         for x in [size, -size] {
             let argument = Float::with_val(precision + 100, x);
             let here = exact(&argument);
-            let tail = (Float::with_val(precision + 500, &argument) / Float::with_val(precision + 500, 2).sqrt())
-                .erfc()
+            let tail = (Float::with_val(precision + 500, &argument)
+                / Float::with_val(precision + 500, 2).sqrt())
+            .erfc()
                 / 2u32;
             // While 1 - erf is what is computed, 1/erfc(x) more.
             let crossover = 3.0 + f64::from(precision) / 50.0;
@@ -173,7 +222,12 @@ fn check_error_function<E: Enclosure>(label: &str, count: usize, most: f64, exac
             let unit = 1024.0;
             for (name, enclosure, truth, allowed) in [
                 ("erf", erf(&here), argument.clone().erf(), unit * (x * x).clamp(1.0, 1e3)),
-                ("erfc", erfc(&here), Float::with_val(precision + 500, &argument).erfc(), unit * (x * x).max(lost)),
+                (
+                    "erfc",
+                    erfc(&here),
+                    Float::with_val(precision + 500, &argument).erfc(),
+                    unit * (x * x).max(lost),
+                ),
                 ("normal tail", normal_tail(&here), tail, unit * (x * x).max(lost)),
             ] {
                 let truth = exact(&truth);

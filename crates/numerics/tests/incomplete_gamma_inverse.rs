@@ -39,7 +39,10 @@ fn ln_p(a: f64, x: f64) -> Float {
         sum += &term;
         n += 1;
     }
-    Float::with_val(BITS, point.ln_ref()) * &shape - &point - Float::with_val(BITS, &shape + 1u32).ln_gamma() + sum.ln()
+    Float::with_val(BITS, point.ln_ref()) * &shape
+        - &point
+        - Float::with_val(BITS, &shape + 1u32).ln_gamma()
+        + sum.ln()
 }
 
 fn shapes(random: &mut SplitMix) -> Vec<f64> {
@@ -48,7 +51,8 @@ fn shapes(random: &mut SplitMix) -> Vec<f64> {
     shapes
 }
 
-/// A few units in the last place of `p` or `q`, times the documented condition, which is at most about `1 + 1/a` here.
+/// A few units in the last place of `p` or `q`, times the documented condition, which is at most
+/// about `1 + 1/a` here.
 fn allowed(a: f64) -> f64 {
     8.0 * f64::EPSILON * (1.0 + 1.0 / a)
 }
@@ -63,11 +67,17 @@ fn lower_quantiles_are_bracketed() {
             let x = gamma_p_inverse(Bounds::exact(a), Bounds::exact(p));
             if x.lower() == 0.0 {
                 let least = ln_p(a, f64::from_bits(1));
-                assert!(x.upper() == f64::from_bits(1) && least > p.ln() - 1e-10, "a = {a:e}, p = {p:e}: {x:?}");
+                assert!(
+                    x.upper() == f64::from_bits(1) && least > p.ln() - 1e-10,
+                    "a = {a:e}, p = {p:e}: {x:?}"
+                );
                 continue;
             }
             let exact = Float::with_val(BITS, p).ln();
-            assert!(ln_p(a, x.lower()) <= exact && exact <= ln_p(a, x.upper()), "a = {a:e}, p = {p:e}: {x:?}");
+            assert!(
+                ln_p(a, x.lower()) <= exact && exact <= ln_p(a, x.upper()),
+                "a = {a:e}, p = {p:e}: {x:?}"
+            );
             if x.lower() > f64::MIN_POSITIVE {
                 assert!(
                     x.relative_width() <= allowed(a),
@@ -77,12 +87,16 @@ fn lower_quantiles_are_bracketed() {
             }
             let by_logarithm = gamma_p_inverse_of_ln(Bounds::exact(a), Bounds::exact(p.ln()));
             assert!(
-                by_logarithm.relative_width() <= allowed(a) * (-p.ln()).max(1.0) || x.lower() < 1e-300,
+                by_logarithm.relative_width() <= allowed(a) * (-p.ln()).max(1.0)
+                    || x.lower() < 1e-300,
                 "a = {a:e}, p = {p:e}"
             );
             let exact = Float::with_val(BITS, p.ln());
             let (low, high) = (by_logarithm.lower(), by_logarithm.upper());
-            assert!(ln_p(a, low) <= exact && exact <= ln_p(a, high), "a = {a:e}, ln p = {exact:e}: {by_logarithm:?}");
+            assert!(
+                ln_p(a, low) <= exact && exact <= ln_p(a, high),
+                "a = {a:e}, ln p = {exact:e}: {by_logarithm:?}"
+            );
         }
     }
 }
@@ -96,12 +110,23 @@ fn upper_quantiles_are_bracketed_below_the_range_of_f64_too() {
         for q in levels {
             let x = gamma_q_inverse(Bounds::exact(a), Bounds::exact(q));
             let exact = Float::with_val(BITS, q).ln();
-            assert!(ln_q(a, x.lower()) >= exact && exact >= ln_q(a, x.upper()), "a = {a:e}, q = {q:e}: {x:?}");
-            assert!(x.relative_width() <= allowed(a), "a = {a:e}, q = {q:e}: {x:?} is {:e} wide", x.relative_width());
+            assert!(
+                ln_q(a, x.lower()) >= exact && exact >= ln_q(a, x.upper()),
+                "a = {a:e}, q = {q:e}: {x:?}"
+            );
+            assert!(
+                x.relative_width() <= allowed(a),
+                "a = {a:e}, q = {q:e}: {x:?} is {:e} wide",
+                x.relative_width()
+            );
         }
         let x = gamma_q_inverse_of_ln(Bounds::exact(a), Bounds::exact(-1500.0));
         assert!(ln_q(a, x.lower()) >= -1500.0 && ln_q(a, x.upper()) <= -1500.0, "a = {a:e}: {x:?}");
-        assert!(x.relative_width() <= allowed(a), "a = {a:e}: {x:?} is {:e} wide", x.relative_width());
+        assert!(
+            x.relative_width() <= allowed(a),
+            "a = {a:e}: {x:?} is {:e} wide",
+            x.relative_width()
+        );
     }
 }
 
@@ -123,7 +148,8 @@ fn far_tails_agree_with_their_asymptotic_form() {
         for (end, sign) in [(x.lower(), 1.0), (x.upper(), -1.0)] {
             let point = Float::with_val(BITS, end);
             let first = Float::with_val(BITS, a - 1.0) / &point;
-            let rest = Float::with_val(BITS, (a - 1.0) * (a - 2.0)).abs() / Float::with_val(BITS, point.square_ref());
+            let rest = Float::with_val(BITS, (a - 1.0) * (a - 2.0)).abs()
+                / Float::with_val(BITS, point.square_ref());
             let sum: Float = Float::with_val(BITS, 1) + first + rest * Float::with_val(BITS, sign);
             let ln_q = Float::with_val(BITS, point.ln_ref()) * Float::with_val(BITS, a - 1.0)
                 - &point
@@ -138,8 +164,14 @@ fn far_tails_agree_with_their_asymptotic_form() {
 fn levels_above_one_half_are_taken_from_the_other_side() {
     let a = Bounds::exact(0.7);
     for small in [2f64.powi(-40), 2f64.powi(-53), 0.125] {
-        assert_eq!(gamma_p_inverse(a, Bounds::exact(1.0 - small)), gamma_q_inverse(a, Bounds::exact(small)));
-        assert_eq!(gamma_q_inverse(a, Bounds::exact(1.0 - small)), gamma_p_inverse(a, Bounds::exact(small)));
+        assert_eq!(
+            gamma_p_inverse(a, Bounds::exact(1.0 - small)),
+            gamma_q_inverse(a, Bounds::exact(small))
+        );
+        assert_eq!(
+            gamma_q_inverse(a, Bounds::exact(1.0 - small)),
+            gamma_p_inverse(a, Bounds::exact(small))
+        );
     }
 }
 
@@ -150,10 +182,16 @@ fn edges_and_intervals() {
     assert_eq!(gamma_q_inverse(a, Bounds::ONE), Bounds::ZERO);
     assert_eq!(gamma_p_inverse(a, Bounds::ONE), Bounds::new(f64::MAX, f64::INFINITY));
     assert_eq!(gamma_q_inverse(a, Bounds::new(0.0, 1.0)), Bounds::new(0.0, f64::INFINITY));
-    assert_eq!(gamma_q_inverse(Bounds::new(-1.0, 1.0), Bounds::exact(0.5)), Bounds::new(0.0, f64::INFINITY));
-    assert_eq!(gamma_p_inverse(Bounds::exact(1e-3), Bounds::exact(1e-10)), Bounds::new(0.0, f64::from_bits(1)));
+    assert_eq!(
+        gamma_q_inverse(Bounds::new(-1.0, 1.0), Bounds::exact(0.5)),
+        Bounds::new(0.0, f64::INFINITY)
+    );
+    assert_eq!(
+        gamma_p_inverse(Bounds::exact(1e-3), Bounds::exact(1e-10)),
+        Bounds::new(0.0, f64::from_bits(1))
+    );
 
-    let spread = gamma_q_inverse(Bounds::new(2.0, 3.0), Bounds::new(0.1, 0.2));
-    assert_eq!(spread.lower(), gamma_q_inverse(Bounds::exact(2.0), Bounds::exact(0.2)).lower());
-    assert_eq!(spread.upper(), gamma_q_inverse(Bounds::exact(3.0), Bounds::exact(0.1)).upper());
+    let wide = gamma_q_inverse(Bounds::new(2.0, 3.0), Bounds::new(0.1, 0.2));
+    assert_eq!(wide.lower(), gamma_q_inverse(Bounds::exact(2.0), Bounds::exact(0.2)).lower());
+    assert_eq!(wide.upper(), gamma_q_inverse(Bounds::exact(3.0), Bounds::exact(0.1)).upper());
 }

@@ -13,18 +13,22 @@ fn float(x: f64) -> Float {
     Float::with_val(PRECISION, x)
 }
 
-/// `c_0 ..= c_ORDER` of `f` at `x`, in MPFR, from the values of `f` at `ORDER + 1`
-/// equidistant points `2^-60` apart. Divided differences lose 60 bits per order and gain an error of
-/// the order of the step, so 1500 bits leave an error of about `2^-58` relative to nearby coefficients.
+/// `c_0 ..= c_ORDER` of `f` at `x`, in MPFR, from the values of `f` at `ORDER + 1` equidistant
+/// points `2^-60` apart. Divided differences lose 60 bits per order and gain an error of the order
+/// of the step, so 1500 bits leave an error of about `2^-58` relative to nearby coefficients.
 fn divided_differences(f: impl Fn(Float) -> Float, x: f64) -> Vec<f64> {
     let step = Float::with_val(1500, 2f64.powi(-60));
     let mut table: Vec<Float> = (0..=ORDER)
-        .map(|i| f(Float::with_val(1500, x) + Float::with_val(1500, &step * (i as f64 - ORDER as f64 / 2.0))))
+        .map(|i| {
+            f(Float::with_val(1500, x)
+                + Float::with_val(1500, &step * (i as f64 - ORDER as f64 / 2.0)))
+        })
         .collect();
     let mut result = vec![f(Float::with_val(1500, x)).to_f64()];
     for k in 1..=ORDER {
         for i in 0..=ORDER - k {
-            table[i] = Float::with_val(1500, &table[i + 1] - &table[i]) / Float::with_val(1500, &step * k as f64);
+            table[i] = Float::with_val(1500, &table[i + 1] - &table[i])
+                / Float::with_val(1500, &step * k as f64);
         }
         // The middle of the remaining differences is nearest to the derivative at x.
         result.push(table[(ORDER - k) / 2].to_f64());
@@ -67,7 +71,10 @@ fn every_operation_has_the_derivatives_of_its_function() {
         ("constant divisor", |x| x.clone() / x.exactly(3.0), |x| x / 3.0),
         (
             "composed",
-            |x| (x.exactly(1.0) + (-x.clone()).exp()).ln() * x.clone().sqrt().times_power_of_two(-1) - x.pi(),
+            |x| {
+                (x.exactly(1.0) + (-x.clone()).exp()).ln() * x.clone().sqrt().times_power_of_two(-1)
+                    - x.pi()
+            },
             |x| {
                 let pi = Float::with_val(1500, rug::float::Constant::Pi);
                 (Float::with_val(1500, -&x).exp() + 1.0f64).ln() * (x.sqrt() / 2.0) - pi
@@ -85,14 +92,18 @@ fn every_operation_has_the_derivatives_of_its_function() {
 
 #[test]
 fn a_jet_over_an_interval_encloses_the_jets_at_its_points() {
-    let formula = |x: Jet<Bounds>| (x.clone().pow(1.5) - x.clone().ln()).exp() / (x.exactly(2.0) + x);
+    let formula =
+        |x: Jet<Bounds>| (x.clone().pow(1.5) - x.clone().ln()).exp() / (x.exactly(2.0) + x);
     let over = formula(Jet::variable(Bounds::new(0.9, 1.1), ORDER));
     for i in 0..=20 {
         let x = 0.9 + 0.01 * f64::from(i);
         let at = formula(Jet::variable(Bounds::exact(x.min(1.1)), ORDER));
         for k in 0..=ORDER {
             let (inner, outer) = (at.coefficient(k), over.coefficient(k));
-            assert!(outer.lower() <= inner.upper() && inner.lower() <= outer.upper(), "c_{k} at {x}");
+            assert!(
+                outer.lower() <= inner.upper() && inner.lower() <= outer.upper(),
+                "c_{k} at {x}"
+            );
             assert!(outer.contains(inner.estimate()), "c_{k} at {x}: {outer:?} misses {inner:?}");
         }
     }
@@ -137,7 +148,8 @@ fn equality_is_answered_for_constants_only() {
 
 #[test]
 fn orders_meet_at_the_lower_one_and_end_there() {
-    let (short, long) = (Jet::variable(Bounds::exact(2.0), 1), Jet::variable(Bounds::exact(2.0), 5));
+    let (short, long) =
+        (Jet::variable(Bounds::exact(2.0), 1), Jet::variable(Bounds::exact(2.0), 5));
     for jet in [
         short.clone() * long.clone(),
         long.clone() / short.clone(),
@@ -164,6 +176,10 @@ fn a_singular_point_keeps_its_value_and_loses_its_derivatives() {
     assert_eq!(cube.bounds(), Bounds::new(0.0, 1.0));
     assert_eq!(
         [1, 2, 3, 4].map(|k| cube.coefficient(k)),
-        [3.0, 3.0, 1.0, 0.0].map(|top| if top == 1.0 { Bounds::ONE } else { Bounds::new(0.0, top) })
+        [3.0, 3.0, 1.0, 0.0].map(|top| if top == 1.0 {
+            Bounds::ONE
+        } else {
+            Bounds::new(0.0, top)
+        })
     );
 }

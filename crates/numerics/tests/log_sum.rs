@@ -9,7 +9,7 @@ use reticent_numerics::{Big, Bounds, Enclosure, ExactSum, sum_bounds};
 use rug::Float;
 use rug::float::Round;
 
-/// SplitMix64, enough to spread test points.
+/// SplitMix64, enough to scatter test points.
 struct Random(u64);
 
 impl Random {
@@ -43,7 +43,8 @@ impl Random {
 /// Holds every sum of `f64` exactly.
 const EXACT: u32 = 2300;
 
-const EDGES: [f64; 12] = [0.0, -0.0, 5e-324, -5e-324, 2.3e-308, 1.0, -1.0, 1e16, 1e300, -1e300, f64::MAX, f64::MIN];
+const EDGES: [f64; 12] =
+    [0.0, -0.0, 5e-324, -5e-324, 2.3e-308, 1.0, -1.0, 1e16, 1e300, -1e300, f64::MAX, f64::MIN];
 
 fn exact_sum(terms: &[f64]) -> Float {
     terms.iter().fold(Float::new(EXACT), |sum, term| sum + term)
@@ -73,7 +74,10 @@ fn plain_sums_are_the_exact_sum_rounded_once() {
                 0 => random.finite(),
                 1 => random.between(-1.0, 1.0),
                 2 => f64::from_bits(random.next() & !(0x7ff << 52)),
-                _ => (random.between(-60.0, 60.0)).exp() * if random.next() & 1 == 0 { 1.0 } else { -1.0 },
+                _ => {
+                    (random.between(-60.0, 60.0)).exp()
+                        * if random.next() & 1 == 0 { 1.0 } else { -1.0 }
+                }
             })
             .collect();
         assert_rounded_once(&terms);
@@ -102,7 +106,10 @@ fn plain_sums_overflow_and_doubt_soundly() {
     assert_eq!(sum_bounds([f64::MAX, f64::MAX, f64::MIN]), Bounds::exact(f64::MAX));
     assert_eq!(sum_bounds([1.0, f64::NAN]), Bounds::WHOLE_LINE);
     assert_eq!(sum_bounds([1.0, f64::INFINITY]), Bounds::WHOLE_LINE);
-    assert_eq!(sum_bounds([Bounds::new(1.0, f64::INFINITY), Bounds::ONE]), Bounds::new(2.0, f64::INFINITY));
+    assert_eq!(
+        sum_bounds([Bounds::new(1.0, f64::INFINITY), Bounds::ONE]),
+        Bounds::new(2.0, f64::INFINITY)
+    );
     assert_eq!(sum_bounds(Vec::<f64>::new()), Bounds::ZERO);
     let mut sum = ExactSum::new();
     sum.add(f64::INFINITY);
@@ -121,9 +128,15 @@ fn exp(x: f64) -> Float {
 /// Whether the truth lies inside, and the bounds within `ulps` units of the truth plus an absolute
 /// error.
 fn assert_tight(bounds: Bounds, truth: &Float, ulps: f64, absolute: f64, what: &str) {
-    assert!(bounds.lower() <= *truth && *truth <= bounds.upper(), "{what}: {bounds:?} misses {truth:.25}");
+    assert!(
+        bounds.lower() <= *truth && *truth <= bounds.upper(),
+        "{what}: {bounds:?} misses {truth:.25}"
+    );
     let allowed = ulps * f64::EPSILON * truth.to_f64().abs() + absolute;
-    assert!(!truth.is_finite() || bounds.width() <= allowed, "{what}: {bounds:?} is wider than {allowed:e}");
+    assert!(
+        !truth.is_finite() || bounds.width() <= allowed,
+        "{what}: {bounds:?} is wider than {allowed:e}"
+    );
 }
 
 #[test]
@@ -138,14 +151,21 @@ fn two_terms_bracket_the_truth_within_a_few_ulps() {
             _ => a - random.between(30.0, 40.0),
         };
         let sum = Float::with_val(BITS, exp(a) + exp(b)).ln();
-        assert_tight(ln_add_exp(exact_log(a), exact_log(b)), &sum, 3.0, 7e-16, &format!("{a} + {b}"));
+        assert_tight(
+            ln_add_exp(exact_log(a), exact_log(b)),
+            &sum,
+            3.0,
+            7e-16,
+            &format!("{a} + {b}"),
+        );
         let (a, b) = if a >= b { (a, b) } else { (b, a) };
         let difference = Float::with_val(BITS, exp(a) - exp(b)).ln();
         let bounds = ln_sub_exp(exact_log(a), exact_log(b));
         if a == b {
             assert_eq!(bounds, exact_log(f64::NEG_INFINITY));
         } else {
-            // The logarithm of the factor 1 - exp(b - a) may cancel against a: its size sets the error.
+            // The logarithm of the factor 1 - exp(b - a) may cancel against a: its size sets the
+            // error.
             let factor = 3.0 * f64::EPSILON * (difference.to_f64() - a).abs();
             assert_tight(bounds, &difference, 3.0, factor + 7e-16, &format!("{a} - {b}"));
         }
@@ -164,12 +184,16 @@ fn two_intervals_take_the_ends() {
     let uncertain = ln_sub_exp(Bounds::new(0.0, 1.0), Bounds::new(0.5, 0.7));
     assert!(uncertain.lower() == f64::NEG_INFINITY && uncertain.upper() < 0.1);
     assert_eq!(ln_sub_exp(Bounds::new(0.0, 1.0), Bounds::new(1.5, 2.0)), Bounds::WHOLE_LINE);
-    assert_eq!(ln_sub_exp(Bounds::new(0.0, 1.0), Bounds::new(1.0, 2.0)), exact_log(f64::NEG_INFINITY));
+    assert_eq!(
+        ln_sub_exp(Bounds::new(0.0, 1.0), Bounds::new(1.0, 2.0)),
+        exact_log(f64::NEG_INFINITY)
+    );
 }
 
 #[test]
 fn zeros_and_infinities_among_two_terms() {
-    let (zero, one, infinite) = (exact_log(f64::NEG_INFINITY), exact_log(0.0), exact_log(f64::INFINITY));
+    let (zero, one, infinite) =
+        (exact_log(f64::NEG_INFINITY), exact_log(0.0), exact_log(f64::INFINITY));
     assert_eq!(ln_add_exp(zero, zero), zero);
     assert_eq!(ln_add_exp(zero, one), one);
     assert_eq!(ln_add_exp(infinite, one), infinite);
@@ -227,7 +251,13 @@ fn many_terms_stay_narrow() {
             continue;
         }
         let bounds = ln_sum_exp(terms.iter().map(|x| exact_log(*x)));
-        assert_tight(bounds, &truth, 2.0, 4e-15, &format!("{count} terms of kind {} about {shift}", round % 5));
+        assert_tight(
+            bounds,
+            &truth,
+            2.0,
+            4e-15,
+            &format!("{count} terms of kind {} about {shift}", round % 5),
+        );
     }
 }
 
@@ -249,8 +279,9 @@ fn probabilities_that_add_up_to_one() {
 fn a_hundred_thousand_terms_do_not_widen_the_sum() {
     let sum = ln_sum_exp((0..100_000).map(|i| exact_log(-1e-4 * f64::from(i))));
     // The terms as they are in f64, not the geometric series they stand for.
-    let truth =
-        (0..100_000).fold(Float::new(200), |sum, i| sum + Float::with_val(200, -1e-4 * f64::from(i)).exp()).ln();
+    let truth = (0..100_000)
+        .fold(Float::new(200), |sum, i| sum + Float::with_val(200, -1e-4 * f64::from(i)).exp())
+        .ln();
     assert_tight(sum, &truth, 2.0, 2e-15, "a long sum");
 }
 
@@ -260,10 +291,16 @@ fn sums_of_intervals_zeros_and_infinities() {
     assert_eq!(ln_sum_exp([]), zero);
     assert_eq!(ln_sum_exp([zero, zero]), zero);
     assert_eq!(ln_sum_exp([exact_log(-1234.5), zero]), exact_log(-1234.5));
-    assert_eq!(ln_sum_exp([exact_log(5.0), exact_log(f64::INFINITY), exact_log(7.0)]), exact_log(f64::INFINITY));
+    assert_eq!(
+        ln_sum_exp([exact_log(5.0), exact_log(f64::INFINITY), exact_log(7.0)]),
+        exact_log(f64::INFINITY)
+    );
     assert_eq!(ln_sum_exp([Bounds::new(-2000.0, 0.0)]), Bounds::new(-2000.0, 0.0));
     let wide = ln_sum_exp([Bounds::new(-2000.0, 0.0), Bounds::new(-2000.0, 10.0)]);
-    assert!((wide.lower() - (-2000.0 + 2f64.ln())).abs() < 1e-12 && (wide.upper() - 10.0000454).abs() < 1e-7);
+    assert!(
+        (wide.lower() - (-2000.0 + 2f64.ln())).abs() < 1e-12
+            && (wide.upper() - 10.0000454).abs() < 1e-7
+    );
     assert_eq!(ln_sum_exp([Bounds::WHOLE_LINE, exact_log(1.0)]), Bounds::new(1.0, f64::INFINITY));
     let far = ln_sum_exp([exact_log(-1e308), exact_log(1e308), exact_log(-1e308)]);
     assert!(far.contains(1e308) && far.width() <= 4e292);

@@ -4,9 +4,12 @@
 
 use reticent_numerics::Bounds;
 use reticent_numerics::normal::{
-    erf, erfc, erfcx, ln_normal_cdf, ln_normal_sf, mills_ratio, normal_cdf, normal_density, normal_sf,
+    erf, erfc, erfcx, ln_normal_cdf, ln_normal_sf, mills_ratio, normal_cdf, normal_density,
+    normal_sf,
 };
-use reticent_numerics::normal_quantile::{normal_isf, normal_isf_from_ln, normal_quantile, normal_quantile_from_ln};
+use reticent_numerics::normal_quantile::{
+    normal_isf, normal_isf_from_ln, normal_quantile, normal_quantile_from_ln,
+};
 use rug::Float;
 use rug::float::Constant;
 
@@ -95,12 +98,21 @@ impl Check {
 
     fn inside(&mut self, x: f64, bounds: Bounds, truth: &Float) {
         let name = self.name;
-        assert!(bounds.lower() <= *truth && *truth <= bounds.upper(), "{name}({x:e}): {bounds:?} misses {truth:.30}");
+        assert!(
+            bounds.lower() <= *truth && *truth <= bounds.upper(),
+            "{name}({x:e}): {bounds:?} misses {truth:.30}"
+        );
         let magnitude = truth.clone().abs();
         if magnitude < f64::MIN_POSITIVE {
-            assert!(bounds.width() <= 16.0 * 5e-324, "{name}({x:e}): {bounds:?} is wide among the subnormals");
+            assert!(
+                bounds.width() <= 16.0 * 5e-324,
+                "{name}({x:e}): {bounds:?} is wide among the subnormals"
+            );
         } else if magnitude < 1e-290 {
-            assert!(bounds.relative_width() <= 4e-15, "{name}({x:e}): {bounds:?} is wide near the subnormals");
+            assert!(
+                bounds.relative_width() <= 4e-15,
+                "{name}({x:e}): {bounds:?} is wide near the subnormals"
+            );
         } else if magnitude < 9e307 && bounds.relative_width() > self.widest {
             (self.widest, self.at) = (bounds.relative_width(), x);
         }
@@ -114,7 +126,21 @@ impl Check {
 
 /// Arguments of every size, dense where the functions change their formulas.
 fn arguments(random: &mut Random, count: usize) -> Vec<f64> {
-    let mut xs = vec![0.0, -0.0, 5e-324, -5e-324, 1.0, -1.0, 14.2, 20.0, 38.0, 39.0, -38.0, -39.0, 20f64.next_down()];
+    let mut xs = vec![
+        0.0,
+        -0.0,
+        5e-324,
+        -5e-324,
+        1.0,
+        -1.0,
+        14.2,
+        20.0,
+        38.0,
+        39.0,
+        -38.0,
+        -39.0,
+        20f64.next_down(),
+    ];
     xs.extend([f64::MAX, f64::MIN, 1e154, -1e154, f64::MIN_POSITIVE]);
     for i in 0..count {
         xs.push(match i % 4 {
@@ -159,7 +185,10 @@ fn density_tails_and_mills_ratio() {
         } else {
             let (zero, one) = (Bounds::new(0.0, 5e-324), normal_cdf(x.abs()));
             assert!(one.lower() > 1.0 - 1e-15 && one.upper() == 1.0);
-            assert_eq!((normal_density(x), normal_sf(x.abs()), normal_cdf(-x.abs())), (zero, zero, zero));
+            assert_eq!(
+                (normal_density(x), normal_sf(x.abs()), normal_cdf(-x.abs())),
+                (zero, zero, zero)
+            );
             assert_eq!(normal_sf(-x.abs()), one);
         }
     }
@@ -199,13 +228,27 @@ fn assert_brackets(
     at_most: impl Fn(f64) -> bool,
 ) {
     assert!(x.is_finite(), "{name}({argument:e}) in {x:?}");
-    assert!(at_least(x.lower()) && at_most(x.upper()), "{name}({argument:e}): {x:?} misses the solution");
+    assert!(
+        at_least(x.lower()) && at_most(x.upper()),
+        "{name}({argument:e}): {x:?} misses the solution"
+    );
 }
 
 #[test]
 fn quantiles() {
     let mut random = Random(4);
-    let mut ps = vec![5e-324, 1e-323, 1e-320, 2.2e-308, 1e-300, 1e-290, 0.25, 0.5, 0.75, 1.0 - f64::EPSILON / 2.0];
+    let mut ps = vec![
+        5e-324,
+        1e-323,
+        1e-320,
+        2.2e-308,
+        1e-300,
+        1e-290,
+        0.25,
+        0.5,
+        0.75,
+        1.0 - f64::EPSILON / 2.0,
+    ];
     ps.extend([0.25f64.next_up(), 0.5f64.next_down(), 0.5f64.next_up(), 1e-290f64.next_down()]);
     ps.extend((0..1_500).map(|_| random.between(-1074.0, -1.0).exp2()));
     ps.extend((0..1_500).map(|_| random.between(0.0, 1.0)));
@@ -232,28 +275,46 @@ fn quantiles_of_logarithms() {
     let (mut widest, mut central) = ((0.0, 0.0), 0.0f64);
     for ln_p in logs {
         let x = normal_isf_from_ln(ln_p);
-        assert_brackets("isf_from_ln", ln_p, x, |x| true_ln_sf(x) >= ln_p, |x| true_ln_sf(x) <= ln_p);
+        assert_brackets(
+            "isf_from_ln",
+            ln_p,
+            x,
+            |x| true_ln_sf(x) >= ln_p,
+            |x| true_ln_sf(x) <= ln_p,
+        );
         assert_eq!(normal_quantile_from_ln(ln_p), -x);
         if x.estimate().abs() > 0.5 {
-            widest = if x.relative_width() > widest.0 { (x.relative_width(), ln_p) } else { widest };
+            widest =
+                if x.relative_width() > widest.0 { (x.relative_width(), ln_p) } else { widest };
         } else {
             central = central.max(x.width());
         }
     }
-    eprintln!("quantile of logarithm: relative width {widest:?}, absolute width near zero {central:e}");
+    eprintln!(
+        "quantile of logarithm: relative width {widest:?}, absolute width near zero {central:e}"
+    );
     assert!(widest.0 < 3e-15 && central < 3e-15, "{widest:?}, {central:e}");
 }
 
 #[test]
 fn limits_and_doubt() {
     let (inf, nan) = (f64::INFINITY, f64::NAN);
-    assert_eq!((erf(inf), erf(-inf), erf(nan)), (Bounds::ONE, -Bounds::ONE, Bounds::new(-1.0, 1.0)));
-    assert_eq!((erfc(inf), erfc(-inf), erfc(nan)), (Bounds::ZERO, Bounds::exact(2.0), Bounds::new(0.0, 2.0)));
+    assert_eq!(
+        (erf(inf), erf(-inf), erf(nan)),
+        (Bounds::ONE, -Bounds::ONE, Bounds::new(-1.0, 1.0))
+    );
+    assert_eq!(
+        (erfc(inf), erfc(-inf), erfc(nan)),
+        (Bounds::ZERO, Bounds::exact(2.0), Bounds::new(0.0, 2.0))
+    );
     assert_eq!(
         (normal_cdf(inf), normal_cdf(-inf), normal_cdf(nan)),
         (Bounds::ONE, Bounds::ZERO, Bounds::new(0.0, 1.0))
     );
-    assert_eq!((normal_sf(inf), normal_sf(-inf), normal_sf(nan)), (Bounds::ZERO, Bounds::ONE, Bounds::new(0.0, 1.0)));
+    assert_eq!(
+        (normal_sf(inf), normal_sf(-inf), normal_sf(nan)),
+        (Bounds::ZERO, Bounds::ONE, Bounds::new(0.0, 1.0))
+    );
     assert_eq!((normal_density(inf), normal_density(-inf)), (Bounds::ZERO, Bounds::ZERO));
     assert_eq!(normal_density(nan).lower(), 0.0);
     assert_eq!((mills_ratio(inf), erfcx(inf)), (Bounds::ZERO, Bounds::ZERO));
@@ -261,9 +322,15 @@ fn limits_and_doubt() {
     assert_eq!((mills_ratio(nan), erfcx(nan)), (Bounds::new(0.0, inf), Bounds::new(0.0, inf)));
     assert_eq!((ln_normal_sf(-inf), ln_normal_sf(inf).lower()), (Bounds::ZERO, -inf));
     assert_eq!(ln_normal_cdf(nan), Bounds::new(-inf, 0.0));
-    assert_eq!((normal_isf(0.0).upper(), normal_isf(-1.0).upper(), normal_isf(1.0).lower()), (inf, inf, -inf));
+    assert_eq!(
+        (normal_isf(0.0).upper(), normal_isf(-1.0).upper(), normal_isf(1.0).lower()),
+        (inf, inf, -inf)
+    );
     assert_eq!((normal_isf_from_ln(0.0).lower(), normal_isf_from_ln(-inf).upper()), (-inf, inf));
-    assert_eq!((normal_quantile(nan), normal_isf_from_ln(nan)), (Bounds::WHOLE_LINE, Bounds::WHOLE_LINE));
+    assert_eq!(
+        (normal_quantile(nan), normal_isf_from_ln(nan)),
+        (Bounds::WHOLE_LINE, Bounds::WHOLE_LINE)
+    );
 }
 
 /// A function of an interval holds the function of every point, and little more.
@@ -298,8 +365,16 @@ fn intervals() {
             }
             let ends = [of_point(a), of_point(b)];
             let straddles = name == "density" && a * b < 0.0;
-            let upper = if straddles { of_point(0.0).upper() } else { ends[0].upper().max(ends[1].upper()) };
-            assert_eq!(result, Bounds::new(ends[0].lower().min(ends[1].lower()), upper), "{name} of [{a}, {b}]");
+            let upper = if straddles {
+                of_point(0.0).upper()
+            } else {
+                ends[0].upper().max(ends[1].upper())
+            };
+            assert_eq!(
+                result,
+                Bounds::new(ends[0].lower().min(ends[1].lower()), upper),
+                "{name} of [{a}, {b}]"
+            );
         }
     }
 }

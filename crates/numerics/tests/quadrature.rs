@@ -50,7 +50,9 @@ impl Integrand for Counted {
             Formula::Kink => x.clone().max(x.exactly(1.0) / x.exactly(3.0)),
             Formula::Entropy => x.clone() * x.clone() * x.ln(),
             Formula::Monomial(n) => x.powi(n),
-            Formula::Lorentz(scale) => x.exactly(1.0) / (x.exactly(scale) * x.exactly(scale) + x.clone() * x),
+            Formula::Lorentz(scale) => {
+                x.exactly(1.0) / (x.exactly(scale) * x.exactly(scale) + x.clone() * x)
+            }
         }
     }
 }
@@ -114,12 +116,18 @@ fn singular_ends_and_kinks_are_closed_in_on() {
     for (formula, upper, truth) in cases {
         let options = Options { relative_tolerance: 1e-11, ..Options::default() };
         let (integral, count) = counted(formula, 0.0, upper, &options);
-        println!("{formula:?}: {integral:?}, {:.1e}, {count} evaluations", integral.relative_width());
+        println!(
+            "{formula:?}: {integral:?}, {:.1e}, {count} evaluations",
+            integral.relative_width()
+        );
         assert!(holds(integral, &truth), "{formula:?}: {integral:?} misses {truth}");
         // The formula of the last one is unbounded at zero, although the function is not: that is
         // found out, and not searched for ever.
         let unbounded = matches!(formula, Formula::Entropy);
-        assert!(integral.is_finite() != unbounded && count <= 1000, "{formula:?}: {count} evaluations");
+        assert!(
+            integral.is_finite() != unbounded && count <= 1000,
+            "{formula:?}: {count} evaluations"
+        );
         assert!(unbounded || integral.relative_width() <= 1e-11, "{formula:?}: {integral:?}");
     }
 }
@@ -147,7 +155,8 @@ fn every_budget_and_order_encloses_the_truth() {
     for pieces in [1, 2, 3, 5, 8, 16, 64] {
         for order in [0, 1, 2, 5, 10, 30] {
             let options = Options { pieces, order, ..Options::default() };
-            let (integral, count) = counted(Formula::Bell { scale: 1.0, power: 2 }, 0.0, 3.0, &options);
+            let (integral, count) =
+                counted(Formula::Bell { scale: 1.0, power: 2 }, 0.0, 3.0, &options);
             assert!(holds(integral, &truth), "{pieces} pieces, order {order}: {integral:?}");
             assert!(count <= 4 * pieces, "{count} evaluations for {pieces} pieces");
             if order == 10 {
@@ -169,7 +178,8 @@ fn every_budget_and_order_encloses_the_truth() {
 #[test]
 fn many_pieces_do_not_add_up_their_roundings() {
     let truth = ln(1001.0);
-    let options = Options { order: 2, relative_tolerance: 0.0, pieces: 30_000, ..Options::default() };
+    let options =
+        Options { order: 2, relative_tolerance: 0.0, pieces: 30_000, ..Options::default() };
     let (integral, _) = counted(Formula::Reciprocal, 0.0, 1000.0, &options);
     println!("30000 pieces: {integral:?}, {:.1e}", integral.relative_width());
     assert!(holds(integral, &truth) && integral.relative_width() <= 1e-9, "{integral:?}");
@@ -187,17 +197,23 @@ fn ends_are_oriented_and_refused() {
         assert_eq!(counted(bell, 0.0, bad, &options).0, Bounds::WHOLE_LINE);
         assert_eq!(counted(bell, bad, 0.0, &options).0, Bounds::WHOLE_LINE);
         assert_eq!(integrate_convex(Bounds::exact, 0.0, bad, &options), Bounds::WHOLE_LINE);
-        assert_eq!(integrate_monotone(Bounds::exact, Direction::Increasing, bad, 0.0, &options), Bounds::WHOLE_LINE);
+        assert_eq!(
+            integrate_monotone(Bounds::exact, Direction::Increasing, bad, 0.0, &options),
+            Bounds::WHOLE_LINE
+        );
     }
     let neighbours = counted(bell, 1.0, 1f64.next_up(), &options).0;
-    assert!(neighbours.contains(f64::EPSILON * (-1f64).exp()) && neighbours.relative_width() < 1e-14);
+    assert!(
+        neighbours.contains(f64::EPSILON * (-1f64).exp()) && neighbours.relative_width() < 1e-14
+    );
 }
 
 #[test]
 fn a_tail_completes_the_line() {
     // exp(-x^2) beyond 6 lies between 0 and exp(-36)/12.
     let tail = Bounds::ZERO.hull((Bounds::exact(-36.0)).exp() / Bounds::exact(12.0));
-    let integrand = Counted { formula: Formula::Bell { scale: 1.0, power: 2 }, count: Cell::new(0) };
+    let integrand =
+        Counted { formula: Formula::Bell { scale: 1.0, power: 2 }, count: Cell::new(0) };
     let integral = integrate_with_tail(&integrand, 0.0, 6.0, tail, &Options::default());
     let truth = Float::with_val(200, Constant::Pi).sqrt() / 2;
     assert!(holds(integral, &truth) && integral.relative_width() < 1e-12, "{integral:?}");
@@ -216,14 +232,21 @@ fn monotone_values_bracket_the_integral() {
         assert!(holds(integral, &bell(2, 3.0)), "{integral:?}");
         assert!(integral.width() <= 4.0 / pieces as f64, "{pieces}: {integral:?}");
         assert!(count.get() <= pieces + 1);
-        let increasing = integrate_monotone(|x| Bounds::exact(x).sqrt(), Direction::Increasing, 0.0, 1.0, &options);
+        let increasing = integrate_monotone(
+            |x| Bounds::exact(x).sqrt(),
+            Direction::Increasing,
+            0.0,
+            1.0,
+            &options,
+        );
         assert!(holds(increasing, &(float(2.0) / 3)) && increasing.width() <= 1.3 / pieces as f64);
     }
     // A step and a function that runs the other way.
     let step = |x: f64| Bounds::exact(if x < 0.3 { 1.0 } else { 2.0 });
     let jump = integrate_monotone(step, Direction::Increasing, 0.0, 1.0, &Options::default());
     assert!(jump.contains(1.7) && jump.width() < 1e-12, "{jump:?}");
-    let contradicted = integrate_monotone(Bounds::exact, Direction::Decreasing, 0.0, 1.0, &Options::default());
+    let contradicted =
+        integrate_monotone(Bounds::exact, Direction::Decreasing, 0.0, 1.0, &Options::default());
     assert_eq!(contradicted, Bounds::WHOLE_LINE);
 }
 
@@ -244,13 +267,17 @@ fn convex_values_bracket_the_integral() {
         // Ends whose midpoints are not exact.
         let (lower, upper) = (0.1, 1.7000000000000002);
         let truth = float(upper).ln() - float(lower).ln();
-        let reciprocal = integrate_convex(|x| Bounds::ONE / Bounds::exact(x), lower, upper, &options);
+        let reciprocal =
+            integrate_convex(|x| Bounds::ONE / Bounds::exact(x), lower, upper, &options);
         assert!(holds(reciprocal, &truth), "{reciprocal:?}");
     }
     let line = integrate_convex(Bounds::exact, 0.0, 1f64.next_up(), &Options::default());
     assert!(line.contains(0.5 + f64::EPSILON) && line.width() < 1e-14, "{line:?}");
     let adjacent = integrate_convex(Bounds::exact, 1.0, 1f64.next_up(), &Options::default());
-    assert!(adjacent.lower() == f64::NEG_INFINITY && adjacent.upper() >= f64::EPSILON, "{adjacent:?}");
+    assert!(
+        adjacent.lower() == f64::NEG_INFINITY && adjacent.upper() >= f64::EPSILON,
+        "{adjacent:?}"
+    );
 }
 
 /// Evaluations with an error that does not shrink must end the subdivision, not use up the budget.
@@ -289,12 +316,15 @@ fn the_same_formulas_integrate_at_higher_precision() {
     ] {
         let options = Options { relative_tolerance: 1e-27, order: 40, ..Options::default() };
         let integrand = Counted { formula, count: Cell::new(0) };
-        let wide =
-            distance(integrate(&integrand, &Wide::from_bounds(Bounds::ZERO), 0.0, upper, &options), truth.clone());
+        let wide = distance(
+            integrate(&integrand, &Wide::from_bounds(Bounds::ZERO), 0.0, upper, &options),
+            truth.clone(),
+        );
         println!("{formula:?} in Wide: {wide:?}, {} evaluations", integrand.count.take());
         assert!(wide.contains(0.0) && wide.width() < 1e-26, "{formula:?}: {wide:?}");
         let options = Options { relative_tolerance: 1e-40, order: 60, ..Options::default() };
-        let big = distance(integrate(&integrand, &Big::exact(0.0, 180), 0.0, upper, &options), truth);
+        let big =
+            distance(integrate(&integrand, &Big::exact(0.0, 180), 0.0, upper, &options), truth);
         println!("{formula:?} in Big: {big:?}, {} evaluations", integrand.count.take());
         assert!(big.contains(0.0) && big.width() < 1e-39, "{formula:?}: {big:?}");
     }

@@ -2,7 +2,8 @@
 #![allow(clippy::unwrap_used, clippy::panic)]
 
 use reticent_numerics::root::{
-    Direction, Range, RootError, greatest_at_most, greatest_where, least_at_most, least_where, monotone_root,
+    Direction, Range, RootError, greatest_at_most, greatest_where, least_at_most, least_where,
+    monotone_root,
 };
 use reticent_numerics::{Bounds, Enclosure};
 use std::cell::Cell;
@@ -52,7 +53,14 @@ fn smooth_functions_take_about_a_dozen_evaluations() {
         ("x exp x - 1", |x| x * x.exp() - Bounds::ONE, 0.1, 2.0, 0.567_143_290_409_784, 14),
         ("x^3 - 1e-3", |x| x.powi(3) - Bounds::exact(1e-3), 0.01, 1.0, 0.1, 14),
         ("x - 1e10", |x| x - Bounds::exact(1e10), 1.0, 1e20, 1e10, 30),
-        ("x^5 + x - 100", |x| x.powi(5) + x - Bounds::exact(100.0), 0.5, 4.0, 2.499_203_570_440_938_5, 18),
+        (
+            "x^5 + x - 100",
+            |x| x.powi(5) + x - Bounds::exact(100.0),
+            0.5,
+            4.0,
+            2.499_203_570_440_938_5,
+            18,
+        ),
         ("exp x - 1e8", |x| x.exp() - Bounds::exact(1e8), 1.0, 700.0, 1e8f64.ln(), 30),
     ];
     for (name, f, low, high, expected, budget) in cases {
@@ -95,13 +103,17 @@ fn random_powers_are_inverted_in_both_directions() {
 #[test]
 fn extreme_roots_are_found() {
     for root in [5e-324, 1e-320, 2.3e-308, 1e-300, 1.0, 1e300, f64::MAX.next_down()] {
-        for range in
-            [Range::POSITIVE, Range::EVERYWHERE, Range::between(0.0, f64::MAX), Range::POSITIVE.bracket_from(root)]
-        {
+        for range in [
+            Range::POSITIVE,
+            Range::EVERYWHERE,
+            Range::between(0.0, f64::MAX),
+            Range::POSITIVE.bracket_from(root),
+        ] {
             let (found, count) = counted(|x| x - Bounds::exact(root), range, Direction::Increasing);
             assert_eq!(found, Bounds::exact(root), "{range:?}");
             assert!(count <= 140, "{root:e} in {range:?}: {count}");
-            let (found, _) = counted(|x| x + Bounds::exact(root), Range::EVERYWHERE, Direction::Increasing);
+            let (found, _) =
+                counted(|x| x + Bounds::exact(root), Range::EVERYWHERE, Direction::Increasing);
             assert_eq!(found, Bounds::exact(-root));
         }
     }
@@ -120,13 +132,19 @@ fn roots_at_the_ends_of_the_range_count() {
 #[test]
 fn flat_and_steep_functions_are_bracketed() {
     // Zero on all of [1, 2]: the stretch is the answer.
-    let flat = |x: Bounds| (x - Bounds::exact(2.0)).max(Bounds::ZERO) - (Bounds::ONE - x).max(Bounds::ZERO);
-    assert_eq!(counted(flat, Range::between(-5.0, 7.0), Direction::Increasing).0, Bounds::new(1.0, 2.0));
+    let flat = |x: Bounds| {
+        (x - Bounds::exact(2.0)).max(Bounds::ZERO) - (Bounds::ONE - x).max(Bounds::ZERO)
+    };
+    assert_eq!(
+        counted(flat, Range::between(-5.0, 7.0), Direction::Increasing).0,
+        Bounds::new(1.0, 2.0)
+    );
     // All derivatives vanish at the root.
     let touching = |x: Bounds| (x - Bounds::exact(0.7)).powi(9);
     let (root, count) = counted(touching, Range::between(0.1, 2.0), Direction::Increasing);
     assert!(root.contains(0.7) && count <= 250, "{root:?}, {count}");
-    let steep = |x: Bounds| (Bounds::exact(1e6) * (x - Bounds::exact(0.3))).exp() - Bounds::exact(1e5);
+    let steep =
+        |x: Bounds| (Bounds::exact(1e6) * (x - Bounds::exact(0.3))).exp() - Bounds::exact(1e5);
     let (root, count) = counted(steep, Range::between(0.0, 0.3005), Direction::Increasing);
     assert!(root.contains(0.3 + 1e-6 * 1e5f64.ln()) && steps_apart(root) <= 40, "{root:?}");
     println!("steep: {count} evaluations");
@@ -137,7 +155,8 @@ fn a_step_is_located_between_neighbours() {
     let mut random = SplitMix(2);
     for _ in 0..200 {
         let jump = random.uniform(-40.0, 40.0).exp();
-        let step = |x: Bounds| if x.lower() < jump { Bounds::exact(-1.0) } else { Bounds::exact(1e-9) };
+        let step =
+            |x: Bounds| if x.lower() < jump { Bounds::exact(-1.0) } else { Bounds::exact(1e-9) };
         let (root, count) = counted(step, Range::POSITIVE, Direction::Increasing);
         assert_eq!(root, Bounds::new(jump.next_down(), jump));
         assert!(count <= 256, "{count} evaluations");
@@ -171,7 +190,10 @@ fn noise_never_puts_an_end_on_the_wrong_side() {
         };
         let (root, count) = counted(f, Range::POSITIVE.bracket_from(1.0), Direction::Increasing);
         assert!(root.lower() <= truth && truth <= root.upper(), "{truth}: {root:?}");
-        assert!(f(Bounds::exact(root.lower())).upper() <= 0.0 && f(Bounds::exact(root.upper())).lower() >= 0.0);
+        assert!(
+            f(Bounds::exact(root.lower())).upper() <= 0.0
+                && f(Bounds::exact(root.upper())).lower() >= 0.0
+        );
         assert!(root.width() <= 2.5 * noise + 1e-14 * truth, "{truth}, {noise:e}: {root:?}");
         assert!(count <= 150, "{count} evaluations");
     }
@@ -213,17 +235,26 @@ fn failures_name_what_is_wrong() {
     assert_eq!(same, RootError::NoSignChange { lower: 0.0, upper: 1.0 });
     assert_eq!(monotone_root(shifted(-3.0), unit, Direction::Increasing).unwrap_err(), same);
     let wrong_way = monotone_root(shifted(-0.5), unit, Direction::Decreasing).unwrap_err();
-    assert_eq!(wrong_way, RootError::WrongDirection { direction: Direction::Decreasing, lower: 0.0, upper: 1.0 });
+    assert_eq!(
+        wrong_way,
+        RootError::WrongDirection { direction: Direction::Decreasing, lower: 0.0, upper: 1.0 }
+    );
     let blind = monotone_root(|_| Bounds::WHOLE_LINE, unit, Direction::Increasing).unwrap_err();
     assert_eq!(blind, RootError::Indeterminate { lower: 0.0, upper: 1.0 });
     assert!(blind.to_string().contains("too wide"));
-    for (low, high) in [(f64::NAN, 1.0), (0.0, f64::NAN), (2.0, 1.0), (f64::INFINITY, f64::INFINITY)] {
-        let error = monotone_root(shifted(0.0), Range::between(low, high), Direction::Increasing).unwrap_err();
+    for (low, high) in
+        [(f64::NAN, 1.0), (0.0, f64::NAN), (2.0, 1.0), (f64::INFINITY, f64::INFINITY)]
+    {
+        let error = monotone_root(shifted(0.0), Range::between(low, high), Direction::Increasing)
+            .unwrap_err();
         assert!(matches!(error, RootError::EmptyRange { .. }), "{error}");
     }
     let guess = monotone_root(shifted(0.0), unit.bracket_from(f64::NAN), Direction::Increasing);
     assert!(matches!(guess, Err(RootError::EmptyRange { .. })));
-    assert_eq!(least_where(|_| false, unit), Err(RootError::NeverProved { lower: 0.0, upper: 1.0 }));
+    assert_eq!(
+        least_where(|_| false, unit),
+        Err(RootError::NeverProved { lower: 0.0, upper: 1.0 })
+    );
     assert_eq!(
         greatest_where(|_| false, Range::between(1.0, 2.0)),
         Err(RootError::NeverProved { lower: 1.0, upper: 2.0 })
@@ -274,9 +305,15 @@ fn a_tolerance_saves_calls_and_stays_proved() {
 #[test]
 fn a_tolerance_that_makes_no_sense_means_the_finest_or_the_coarsest() {
     for tolerance in [f64::NAN, -1.0, 0.0, 1e-300] {
-        assert_eq!(least_where(|x| x >= 0.3, Range::between(0.1, 1.0).to_within(tolerance)), Ok(0.3));
+        assert_eq!(
+            least_where(|x| x >= 0.3, Range::between(0.1, 1.0).to_within(tolerance)),
+            Ok(0.3)
+        );
     }
-    assert_eq!(least_where(|x| x >= 0.3, Range::between(0.1, 1.0).to_within(f64::INFINITY)), Ok(1.0));
+    assert_eq!(
+        least_where(|x| x >= 0.3, Range::between(0.1, 1.0).to_within(f64::INFINITY)),
+        Ok(1.0)
+    );
 }
 
 /// The tail of the Gaussian mechanism falls over hundreds of orders of magnitude: exp(-x^2/2) here.
@@ -301,7 +338,9 @@ fn calibration_finds_the_least_scale_whose_figure_is_within_the_limit() {
         worst = worst.max(count.get());
         assert!(tail(Bounds::exact(least)).upper() <= limit);
         assert!(tail(Bounds::exact(least.next_down())).upper() > limit);
-        let greatest = greatest_at_most(|x| tail(Bounds::exact(-x)), limit, Range::between(-100.0, 0.0)).unwrap();
+        let greatest =
+            greatest_at_most(|x| tail(Bounds::exact(-x)), limit, Range::between(-100.0, 0.0))
+                .unwrap();
         assert_eq!(greatest, -least);
     }
     println!("calibration: mean {}, worst {worst} evaluations", f64::from(total) / 1000.0);

@@ -1,4 +1,5 @@
-//! Double-double balls against MPFR: the truth is always inside, and the radius is as small as promised.
+//! Double-double balls against MPFR: the truth is always inside, and the radius is as small as
+//! guaranteed.
 
 #![allow(clippy::unwrap_used, clippy::panic)]
 
@@ -42,9 +43,17 @@ fn big(value: f64) -> Float {
 fn assert_inside(ball: Wide, truth: &Float, what: impl Fn() -> String) {
     let (hi, lo) = ball.midpoint();
     let distance = Float::with_val(EXACT, truth - hi) - lo;
-    assert!(distance.clone().abs() <= ball.radius(), "{}: {ball:?} misses {truth} by {distance}", what());
+    assert!(
+        distance.clone().abs() <= ball.radius(),
+        "{}: {ball:?} misses {truth} by {distance}",
+        what()
+    );
     let bounds = ball.bounds();
-    assert!(bounds.lower() <= *truth && *truth <= bounds.upper(), "{}: {bounds:?} misses {truth}", what());
+    assert!(
+        bounds.lower() <= *truth && *truth <= bounds.upper(),
+        "{}: {bounds:?} misses {truth}",
+        what()
+    );
     assert!(hi == hi + lo, "{}: {ball:?} is not normalised", what());
 }
 
@@ -156,7 +165,8 @@ fn functions_of_balls() {
             1 => (random.of_any_size(-700.0, -30.0), random.between(-700.0, 3.0).exp2()),
             _ => (random.of_any_size(-30.0, 9.0), 0.0),
         };
-        let radius = if size > 0.0 { size } else { random.between(-110.0, 3.0).exp2() * middle.abs() };
+        let radius =
+            if size > 0.0 { size } else { random.between(-110.0, 3.0).exp2() * middle.abs() };
         let low_part = Wide::exact(middle * 2f64.powi(-70));
         let ball = Wide::from_bounds(Bounds::new(-radius, radius)) + Wide::exact(middle) + low_part;
         let other_value = random.of_any_size(-20.0, 20.0);
@@ -165,7 +175,9 @@ fn functions_of_balls() {
         for part in [-1.0, 1.0, random.between(-1.0, 1.0)] {
             let x = Float::with_val(2200, ball.radius()) * part + hi + lo;
             let check = |result: Wide, truth: Float, name: &str| {
-                assert_inside(result, &truth, || format!("{name} of {x} in {ball:?} and {other_value}"));
+                assert_inside(result, &truth, || {
+                    format!("{name} of {x} in {ball:?} and {other_value}")
+                });
             };
             if x.clone().abs() < 700 {
                 check(ball.exp(), x.clone().exp(), "exp");
@@ -210,10 +222,15 @@ fn random_chains_of_operations() {
                 5 if truth < 10 => (ball, truth) = (ball.exp(), truth.exp()),
                 6 if truth > 0 => (ball, truth) = (ball.ln(), truth.ln()),
                 7 if truth > 0 => (ball, truth) = (ball.sqrt(), truth.sqrt()),
-                8 if truth > -0.5 && truth < 10 => (ball, truth) = (ball.ln_1p().exp_m1(), truth.ln_1p().exp_m1()),
+                8 if truth > -0.5 && truth < 10 => {
+                    (ball, truth) = (ball.ln_1p().exp_m1(), truth.ln_1p().exp_m1())
+                }
                 _ => (ball, truth) = (ball.times_power_of_two(-1), truth / 2),
             }
-            if truth.clone().abs() > 1e250 || truth.clone().abs() < 1e-250 || ball == Wide::WHOLE_LINE {
+            if truth.clone().abs() > 1e250
+                || truth.clone().abs() < 1e-250
+                || ball == Wide::WHOLE_LINE
+            {
                 break;
             }
             assert_inside(ball, &truth, || format!("chain {chain}, step {step}"));

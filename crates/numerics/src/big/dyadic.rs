@@ -19,7 +19,9 @@ impl Dyadic {
         match mantissa.trailing_zeros() {
             None => Dyadic { mantissa: IBig::ZERO, exponent: 0 },
             Some(0) => Dyadic { mantissa, exponent },
-            Some(zeros) => Dyadic { mantissa: mantissa >> zeros, exponent: exponent + zeros as i64 },
+            Some(zeros) => {
+                Dyadic { mantissa: mantissa >> zeros, exponent: exponent + zeros as i64 }
+            }
         }
     }
 
@@ -107,7 +109,8 @@ impl Dyadic {
         if other.is_zero() {
             return self.clone();
         }
-        let (high, low) = if self.exponent >= other.exponent { (self, other) } else { (other, self) };
+        let (high, low) =
+            if self.exponent >= other.exponent { (self, other) } else { (other, self) };
         let aligned = &high.mantissa << (high.exponent - low.exponent) as usize;
         Dyadic::new(aligned + &low.mantissa, low.exponent)
     }
@@ -116,8 +119,8 @@ impl Dyadic {
         self.plus(&other.negated())
     }
 
-    /// The number with all but its leading `bits` cut off, and whether it is still the same: what is
-    /// lost is below a relative `2^(1-bits)`.
+    /// The number with all but its leading `bits` cut off, and whether it is still the same: what
+    /// is lost is below a relative `2^(1-bits)`.
     pub(super) fn truncated(self, bits: i64) -> (Self, bool) {
         let excess = self.length() - bits;
         if excess <= 0 {
@@ -173,12 +176,20 @@ impl Dyadic {
 
     /// The largest `f64` that is not above, where `-inf` stands below every finite one.
     pub(super) fn f64_below(&self) -> f64 {
-        if self.is_negative() { -self.negated().positive_to_f64(true) } else { self.positive_to_f64(false) }
+        if self.is_negative() {
+            -self.negated().positive_to_f64(true)
+        } else {
+            self.positive_to_f64(false)
+        }
     }
 
     /// The least `f64` that is not below.
     pub(super) fn f64_above(&self) -> f64 {
-        if self.is_negative() { -self.negated().positive_to_f64(false) } else { self.positive_to_f64(true) }
+        if self.is_negative() {
+            -self.negated().positive_to_f64(false)
+        } else {
+            self.positive_to_f64(true)
+        }
     }
 
     fn positive_to_f64(&self, up: bool) -> f64 {
@@ -201,8 +212,8 @@ impl Dyadic {
         };
         let multiple = multiple + u64::from(up && !exact);
         // The exponent field is one less than that of a normal number with this last place, because
-        // the leading bit of the multiple adds one to it; a carry out of the mantissa, up to infinity,
-        // lands where it should.
+        // the leading bit of the multiple adds one to it; a carry out of the mantissa, up to
+        // infinity, lands where it should.
         f64::from_bits((((last_place + 1074) as u64) << 52) + multiple)
     }
 }
@@ -224,9 +235,19 @@ mod tests {
     #[test]
     fn what_lies_between_two_f64_is_moved_to_either() {
         let sliver = Dyadic::power_of_two(-3000);
-        for x in
-            [5e-324, 2.5e-308, f64::MIN_POSITIVE, 0.1, 1.0, 4503599627370496.0, f64::MAX, -1.0, -5e-324, 0.0, -f64::MAX]
-        {
+        for x in [
+            5e-324,
+            2.5e-308,
+            f64::MIN_POSITIVE,
+            0.1,
+            1.0,
+            4503599627370496.0,
+            f64::MAX,
+            -1.0,
+            -5e-324,
+            0.0,
+            -f64::MAX,
+        ] {
             let above = Dyadic::from_f64(x).plus(&sliver);
             assert_eq!((above.f64_below(), above.f64_above()), (x, x.next_up()), "{x:e}");
             let below = Dyadic::from_f64(x).minus(&sliver);
@@ -250,7 +271,8 @@ mod tests {
 
     #[test]
     fn order_does_not_depend_on_the_representation() {
-        let ascending = [-1e300, -2.0, -1.5, -1e-300, 0.0, 1e-310, 1.0, 1.0 + f64::EPSILON, 1.5, 2.0, 1e300];
+        let ascending =
+            [-1e300, -2.0, -1.5, -1e-300, 0.0, 1e-310, 1.0, 1.0 + f64::EPSILON, 1.5, 2.0, 1e300];
         for (i, a) in ascending.iter().enumerate() {
             for (j, b) in ascending.iter().enumerate() {
                 assert_eq!(Dyadic::from_f64(*a).compare(&Dyadic::from_f64(*b)), i.cmp(&j));

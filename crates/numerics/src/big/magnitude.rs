@@ -30,7 +30,10 @@ impl Magnitude {
         }
         let length = (128 - mantissa.leading_zeros()) as i64;
         if length <= 32 {
-            return Magnitude { mantissa: (mantissa as u64) << (32 - length), exponent: exponent - (32 - length) };
+            return Magnitude {
+                mantissa: (mantissa as u64) << (32 - length),
+                exponent: exponent - (32 - length),
+            };
         }
         let excess = length - 32;
         let (kept, dropped) = (mantissa >> excess, mantissa & ((1 << excess) - 1));
@@ -55,7 +58,10 @@ impl Magnitude {
             return Magnitude::ZERO;
         }
         let aligned = leading << leading.leading_zeros();
-        Magnitude { mantissa: aligned >> 32, exponent: exponent - i64::from(leading.leading_zeros()) + 32 }
+        Magnitude {
+            mantissa: aligned >> 32,
+            exponent: exponent - i64::from(leading.leading_zeros()) + 32,
+        }
     }
 
     pub(super) fn is_zero(self) -> bool {
@@ -74,16 +80,26 @@ impl Magnitude {
         if other.is_zero() {
             return self;
         }
-        let (large, small) = if self.exponent >= other.exponent { (self, other) } else { (other, self) };
+        let (large, small) =
+            if self.exponent >= other.exponent { (self, other) } else { (other, self) };
         let gap = large.exponent - small.exponent;
         if gap > 64 {
-            return Magnitude::rounded_up((u128::from(large.mantissa) << 32) + 1, large.exponent - 32);
+            return Magnitude::rounded_up(
+                (u128::from(large.mantissa) << 32) + 1,
+                large.exponent - 32,
+            );
         }
-        Magnitude::rounded_up((u128::from(large.mantissa) << gap) + u128::from(small.mantissa), small.exponent)
+        Magnitude::rounded_up(
+            (u128::from(large.mantissa) << gap) + u128::from(small.mantissa),
+            small.exponent,
+        )
     }
 
     pub(super) fn times(self, other: Magnitude) -> Self {
-        Magnitude::rounded_up(u128::from(self.mantissa) * u128::from(other.mantissa), self.exponent + other.exponent)
+        Magnitude::rounded_up(
+            u128::from(self.mantissa) * u128::from(other.mantissa),
+            self.exponent + other.exponent,
+        )
     }
 
     /// `self / divisor`, where the divisor is a lower bound other than zero; with a zero divisor
@@ -123,7 +139,8 @@ mod tests {
     fn samples() -> Vec<Magnitude> {
         let mut samples = vec![Magnitude::ZERO];
         for exponent in [-200, -65, -33, -32, -1, 0, 1, 31, 64, 90] {
-            for mantissa in [1u128, 3, 0xffff_ffff, 0x1_0000_0001, 0xffff_ffff_ffff_ffff, u128::MAX] {
+            for mantissa in [1u128, 3, 0xffff_ffff, 0x1_0000_0001, 0xffff_ffff_ffff_ffff, u128::MAX]
+            {
                 samples.push(Magnitude::rounded_up(mantissa, exponent));
             }
         }
@@ -139,13 +156,19 @@ mod tests {
                 for (result, exact) in [(a.plus(b), x.plus(&y)), (a.times(b), x.times(&y))] {
                     let result = result.to_dyadic();
                     assert!(result.compare(&exact) != Ordering::Less, "{a:?} {b:?}");
-                    assert!(result.compare(&exact.times(&barely_more)) != Ordering::Greater, "{a:?} {b:?}");
+                    assert!(
+                        result.compare(&exact.times(&barely_more)) != Ordering::Greater,
+                        "{a:?} {b:?}"
+                    );
                 }
                 assert_eq!(a.compare(b), x.compare(&y));
                 if let Some(quotient) = a.over(b) {
                     let product = quotient.to_dyadic().times(&y);
                     assert!(product.compare(&x) != Ordering::Less, "{a:?} / {b:?}");
-                    assert!(product.compare(&x.times(&barely_more)) != Ordering::Greater, "{a:?} / {b:?}");
+                    assert!(
+                        product.compare(&x.times(&barely_more)) != Ordering::Greater,
+                        "{a:?} / {b:?}"
+                    );
                 } else {
                     assert!(b.is_zero());
                 }
@@ -162,6 +185,9 @@ mod tests {
             let gap = Magnitude::at_least(&value).top() - Magnitude::at_most(&value).top();
             assert!((0..=1).contains(&gap));
         }
-        assert!(Magnitude::at_least(&Dyadic::zero()).is_zero() && Magnitude::at_most(&Dyadic::zero()).is_zero());
+        assert!(
+            Magnitude::at_least(&Dyadic::zero()).is_zero()
+                && Magnitude::at_most(&Dyadic::zero()).is_zero()
+        );
     }
 }

@@ -2,21 +2,22 @@
 //!
 //! # Method
 //! The numbers of the range are counted in order, so that neighbouring `f64` have neighbouring
-//! integers (*keys*), subnormals included. A bracket of two keys is narrowed by inverse interpolation
-//! through up to four recent points (Alefeld, Potra, Shi, *Algorithm 748: enclosing zeros of
-//! continuous functions*, ACM TOMS 21, 1995), in `ln x` while the bracket spans a factor of two. The
-//! probe is moved past the interpolated crossing by the expected error of that crossing, so that both
-//! ends of the bracket close in. When interpolation does not pay, keys are bisected. A smooth function
-//! takes 8 to 16 evaluations from a range of a few orders of magnitude down to neighbouring `f64`;
-//! a statement without estimates takes at most 80, and the safeguard keeps any boundary below 500.
+//! integers (*keys*), subnormals included. A bracket of two keys is narrowed by inverse
+//! interpolation through up to four recent points (Alefeld, Potra, Shi, *Algorithm 748: enclosing
+//! zeros of continuous functions*, ACM TOMS 21, 1995), in `ln x` while the bracket spans a factor
+//! of two. The probe is moved past the interpolated crossing by the expected error of that
+//! crossing, so that both ends of the bracket close in. When interpolation does not pay, keys are
+//! bisected. A smooth function takes 8 to 16 evaluations from a range of a few orders of magnitude
+//! down to neighbouring `f64`; a statement without estimates takes at most 80, and the safeguard
+//! keeps any boundary below 500.
 
-/// The place of `x` in the order of all `f64`; both zeros have the key 0.
+/// The index of `x` in the order of all `f64`; both zeros have the key 0.
 pub(super) fn key(x: f64) -> i64 {
     let bits = x.to_bits() as i64;
     if bits < 0 { i64::MIN.wrapping_sub(bits) } else { bits }
 }
 
-/// The number at a place.
+/// The number of a key.
 pub(super) fn number(key: i64) -> f64 {
     f64::from_bits(if key < 0 { i64::MIN.wrapping_sub(key) } else { key } as u64)
 }
@@ -30,7 +31,7 @@ pub(super) struct Guide {
     pub(super) height: f64,
 }
 
-/// An evaluated place.
+/// An evaluated key.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Point {
     pub(super) key: i64,
@@ -50,12 +51,20 @@ pub(super) struct Resolved {
 impl Resolved {
     /// The last key found where the statement does not hold, and the first where it does. A missing
     /// side means that the whole range, as far as it was tried, lies on the other.
-    pub(super) fn boundary(&self, seen: &[Point], mut probe: impl FnMut(i64) -> Guide) -> (Option<i64>, Option<i64>) {
+    pub(super) fn boundary(
+        &self,
+        seen: &[Point],
+        mut probe: impl FnMut(i64) -> Guide,
+    ) -> (Option<i64>, Option<i64>) {
         let mut at = |key: i64| Point { key, guide: probe(key) };
-        let mut after = seen.iter().filter(|point| point.guide.holds).min_by_key(|point| point.key).copied();
+        let mut after =
+            seen.iter().filter(|point| point.guide.holds).min_by_key(|point| point.key).copied();
         let limit = after.map_or(i64::MAX, |point| point.key);
-        let mut before =
-            seen.iter().filter(|point| !point.guide.holds && point.key < limit).max_by_key(|point| point.key).copied();
+        let mut before = seen
+            .iter()
+            .filter(|point| !point.guide.holds && point.key < limit)
+            .max_by_key(|point| point.key)
+            .copied();
         if before.is_none() && after.is_none() {
             let first = at(self.guess.unwrap_or(self.lower));
             *if first.guide.holds { &mut after } else { &mut before } = Some(first);
@@ -66,7 +75,9 @@ impl Resolved {
         let (before, after) = loop {
             let next = match (before, after) {
                 (Some(before), Some(after)) => break (before, after),
-                (None, Some(after)) if after.key > self.lower => at(after.key.saturating_sub(stride).max(self.lower)),
+                (None, Some(after)) if after.key > self.lower => {
+                    at(after.key.saturating_sub(stride).max(self.lower))
+                }
                 (Some(before), None) if before.key < self.upper => {
                     at(before.key.saturating_add(stride).min(self.upper))
                 }
@@ -78,18 +89,24 @@ impl Resolved {
             }
             stride = stride.saturating_mul(2);
         };
-        for &point in seen.iter().filter(|point| point.key != before.key && point.key != after.key) {
+        for &point in seen.iter().filter(|point| point.key != before.key && point.key != after.key)
+        {
             recent.push(point);
         }
         let bracket = Bracket { before, after, recent }.narrow(self.resolution, at);
         (Some(bracket.before.key), Some(bracket.after.key))
     }
 
-    /// Tries places ever farther in from one end; the first that is `good`.
+    /// Tries keys ever farther in from one end; the first that is `good`.
     pub(super) fn walk_in(&self, end: i64, mut good: impl FnMut(i64) -> bool) -> Option<i64> {
         let span = self.lower.abs_diff(self.upper);
-        let places = (2..=62).rev().step_by(4).map(|halvings| (span >> halvings) as i64).filter(|offset| *offset > 0);
-        places.map(|offset| if end == self.lower { end + offset } else { end - offset }).find(|place| good(*place))
+        let keys = (2..=62)
+            .rev()
+            .step_by(4)
+            .map(|halvings| (span >> halvings) as i64)
+            .filter(|offset| *offset > 0);
+        keys.map(|offset| if end == self.lower { end + offset } else { end - offset })
+            .find(|key| good(*key))
     }
 }
 
@@ -103,7 +120,7 @@ impl Recent {
     }
 }
 
-/// Two places between which the statement begins to hold.
+/// Two keys between which the statement begins to hold.
 #[derive(Clone, Copy, Debug)]
 struct Bracket {
     before: Point,
@@ -125,7 +142,7 @@ impl Bracket {
         while self.width() > resolution {
             let width = self.width();
             let interpolated = if stalled < Self::PATIENCE { self.crossing() } else { None };
-            let place = match interpolated {
+            let probed = match interpolated {
                 Some(crossing) => self.past(crossing, one_sided),
                 None => {
                     stalled = 0;
@@ -133,7 +150,7 @@ impl Bracket {
                     self.middle(bisections)
                 }
             };
-            let point = at(place);
+            let point = at(probed);
             let side = if point.guide.holds { &mut self.after } else { &mut self.before };
             let left_behind = std::mem::replace(side, point);
             self.recent.push(left_behind);
@@ -144,12 +161,14 @@ impl Bracket {
         self
     }
 
-    /// The middle in keys, which is that of the exponents. Half of all keys between zero and one belong
-    /// to numbers below `1e-150`, so a bracket of very different numbers is split in the middle of the
-    /// numbers every other time. A statement without heights is taken to be about a scale, and is not.
+    /// The middle in keys, which is that of the exponents. Half of all keys between zero and one
+    /// belong to numbers below `1e-150`, so a bracket of very different numbers is split in the
+    /// middle of the numbers every other time. A statement without heights is taken to be about a
+    /// scale, and is not.
     fn middle(&self, turn: u32) -> i64 {
         let (low, high) = (number(self.before.key), number(self.after.key));
-        let very_different = (low <= 0.0 && high >= 0.0) || high / low > 1024.0 || low / high > 1024.0;
+        let very_different =
+            (low <= 0.0 && high >= 0.0) || high / low > 1024.0 || low / high > 1024.0;
         let of_numbers = key(0.5 * low + 0.5 * high);
         let inside = self.before.key < of_numbers && of_numbers < self.after.key;
         if very_different && inside && turn % 2 == 1 && !self.before.guide.height.is_nan() {
@@ -159,12 +178,12 @@ impl Bracket {
         }
     }
 
-    /// The place to probe: past the expected crossing, seen from the nearer end of the bracket, by the
-    /// error of the expectation. The probe is then on the other side and still close. Each probe that
-    /// was not far enough makes the next go four times as far.
+    /// The key to probe: past the expected crossing, seen from the nearer end of the bracket, by
+    /// the error of the expectation. The probe is then on the other side and still close. Each
+    /// probe that was not far enough makes the next go four times as far.
     fn past(&self, crossing: Crossing, one_sided: u32) -> i64 {
-        let from_before = self.before.key.abs_diff(crossing.place);
-        let from_after = self.after.key.abs_diff(crossing.place);
+        let from_before = self.before.key.abs_diff(crossing.key);
+        let from_after = self.after.key.abs_diff(crossing.key);
         let step = from_before.min(from_after);
         let gallop = 1u64 << (2 * one_sided.min(20));
         let farther = step.saturating_add(crossing.error.saturating_mul(gallop).max(gallop / 2));
@@ -173,9 +192,9 @@ impl Bracket {
         if from_before <= from_after { self.before.key + taken } else { self.after.key - taken }
     }
 
-    /// Where the heights are expected to pass zero, strictly inside the bracket: inverse interpolation
-    /// in Newton's form through the ends and the recent points, with as many points as have distinct
-    /// heights in the right order.
+    /// Where the heights are expected to pass zero, strictly inside the bracket: inverse
+    /// interpolation in Newton's form through the ends and the recent points, with as many points
+    /// as have distinct heights in the right order.
     fn crossing(&self) -> Option<Crossing> {
         let (low, high) = (self.before, self.after);
         let (low_height, high_height) = (low.guide.height, high.guide.height);
@@ -183,18 +202,19 @@ impl Bracket {
             return None;
         }
         let (low_x, high_x) = (number(low.key), number(high.key));
-        let logarithmic = (low_x > 0.0 && high_x > 2.0 * low_x) || (high_x < 0.0 && low_x < 2.0 * high_x);
+        let logarithmic =
+            (low_x > 0.0 && high_x > 2.0 * low_x) || (high_x < 0.0 && low_x < 2.0 * high_x);
         let origin = if low_height.abs() < high_height.abs() { low } else { high };
         let origin_x = number(origin.key);
         let coordinate = |point: Point| {
             let x = number(point.key);
             if logarithmic { x.abs().ln() - origin_x.abs().ln() } else { x - origin_x }
         };
-        let place = |coordinate: f64| {
+        let inside = |coordinate: f64| {
             let x = if logarithmic { origin_x * coordinate.exp() } else { origin_x + coordinate };
-            let place = key(x);
-            (x.is_finite() && low.key <= place && place <= high.key)
-                .then(|| place.clamp(low.key.saturating_add(1), high.key.saturating_sub(1)))
+            let found = key(x);
+            (x.is_finite() && low.key <= found && found <= high.key)
+                .then(|| found.clamp(low.key.saturating_add(1), high.key.saturating_sub(1)))
         };
 
         let other = if origin.key == low.key { high } else { low };
@@ -204,7 +224,9 @@ impl Bracket {
         let mut count = 2;
         for point in self.recent.0.into_iter().flatten() {
             let node = (coordinate(point), point.guide.height);
-            let in_order = nodes[..count].iter().all(|earlier| (node.0 - earlier.0) * (node.1 - earlier.1) > 0.0);
+            let in_order = nodes[..count]
+                .iter()
+                .all(|earlier| (node.0 - earlier.0) * (node.1 - earlier.1) > 0.0);
             if in_order
                 && node.0.is_finite()
                 && node.1.is_finite()
@@ -214,19 +236,23 @@ impl Bracket {
                 count += 1;
             }
         }
-        let (used, found) = (2..=count)
-            .rev()
-            .find_map(|used| place(inverse_interpolation_at_zero(&nodes[..used])).map(|found| (used, found)))?;
+        let (used, found) = (2..=count).rev().find_map(|used| {
+            inside(inverse_interpolation_at_zero(&nodes[..used])).map(|found| (used, found))
+        })?;
         // What one point fewer would have said differs by about the error of that.
-        let coarser = if used > 2 { place(inverse_interpolation_at_zero(&nodes[..used - 1])) } else { None };
-        Some(Crossing { place: found, error: coarser.map_or(0, |coarser| coarser.abs_diff(found) / 4) })
+        let coarser =
+            if used > 2 { inside(inverse_interpolation_at_zero(&nodes[..used - 1])) } else { None };
+        Some(Crossing {
+            key: found,
+            error: coarser.map_or(0, |coarser| coarser.abs_diff(found) / 4),
+        })
     }
 }
 
 /// Where an interpolation expects the boundary, and how far off it may be, in keys.
 #[derive(Clone, Copy, Debug)]
 struct Crossing {
-    place: i64,
+    key: i64,
     error: u64,
 }
 
@@ -238,12 +264,14 @@ fn inverse_interpolation_at_zero(nodes: &[(f64, f64)]) -> f64 {
     }
     for order in 1..nodes.len() {
         for index in (order..nodes.len()).rev() {
-            differences[index] =
-                (differences[index] - differences[index - 1]) / (nodes[index].1 - nodes[index - order].1);
+            differences[index] = (differences[index] - differences[index - 1])
+                / (nodes[index].1 - nodes[index - order].1);
         }
     }
     let last = nodes.len() - 1;
-    (0..last).rev().fold(differences[last], |value, index| value * -nodes[index].1 + differences[index])
+    (0..last)
+        .rev()
+        .fold(differences[last], |value, index| value * -nodes[index].1 + differences[index])
 }
 
 #[cfg(test)]

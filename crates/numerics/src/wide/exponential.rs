@@ -6,7 +6,8 @@ use crate::rounding::{two_product, two_sum};
 
 /// `ln(2) / 32` in three parts: the first has 36 bits, so that its product with the integers used
 /// here is exact, and the sum is within `2^-155`.
-pub(super) const LN_2_OVER_32: [f64; 3] = [0.021660849392446835, 5.145609244655338e-14, -3.1493591049703574e-30];
+pub(super) const LN_2_OVER_32: [f64; 3] =
+    [0.021660849392446835, 5.145609244655338e-14, -3.1493591049703574e-30];
 
 /// `2^(i/32)` as the nearest pairs.
 pub(super) const ROOTS_OF_TWO: [(f64, f64); 32] = [
@@ -65,20 +66,10 @@ pub(super) const INVERSE_FACTORIALS_13_TO_8: [f64; 6] = [
     2.48015873015873e-05,
 ];
 
-/// `exp(r) - 1` for `|r| <= 0.0109` (a little over `ln(2)/64`), with `r = 0` or `|r| >= 2^-600`, by its Taylor
-/// series in Horner form: `s_k = 1/k! + r s_{k+1}`, ending in `r s_1`.
+/// `exp(r) - 1` for `|r| <= 0.0109` (a little over `ln(2)/64`), with `r = 0` or `|r| >= 2^-600`, by
+/// its Taylor series in Horner form: `s_k = 1/k! + r s_{k+1}`, ending in `r s_1`.
 ///
-/// # Error
-/// The terms of degree 8 and more are `r^8/8! (1 + r/9 + r²/(9·10) + ...)`, of which the ones to degree 13
-/// are summed in `f64`. The rest is below `|r|^6 8!/14! 1.01 < 2^-59` of the leading one, the
-/// roundings (coefficients, products, sums, `r.lo`) below `2^-51` of it: `s_8` is right to `2^-49`. On the way
-/// to `s_1` this is multiplied by `|r|/8 · |r|/7 ⋯ |r|/2`, less than `2^-60`, and vanishes beside `u²`.
-///
-/// The other `s_k` are pairs with `|s'| <= 4u|s|`. In a product of pairs, with the leading product exact, the
-/// two fused operations round by `2u²` and `6u²` of it and the product of the low parts, at most `4u²`, is
-/// left out: `13u²` with the terms of higher order. In the sum with `1/k!`, the two additions of low parts
-/// round by `4u²/k!` together, and the constant is right to `u²/k!`. As `|r| s_{k+1} <= 2^-7 s_k` (for
-/// `k >= 1`), each `s_k` is right to `6u²`, and `r s_1` to `13u² + 6u²`, less than `24u²`.
+/// Right to `24u²` in relative terms: docs/proofs/exponential_series.md.
 #[inline]
 pub(super) fn exp_m1_series(r: Wide) -> Wide {
     let times_r = |(s, s_low): (f64, f64)| {
@@ -97,7 +88,8 @@ pub(super) fn exp_m1_series(r: Wide) -> Wide {
     Wide::ball(hi, lo, (24.0 * U * U * hi.abs() + 1.02 * r.error) * UPWARD)
 }
 
-/// `(m, k)` with `exp(x) = m 2^k`, for a single point, zero or `2^-600 <= |x| < 2000`; `m` lies between 0.98 and 2.
+/// `(m, k)` with `exp(x) = m 2^k`, for a single point, zero or `2^-600 <= |x| < 2000`; `m` lies
+/// between 0.98 and 2.
 ///
 /// With `j = round(32 x / ln 2)`, `x = j ln(2)/32 + r` and `exp(x) = 2^(j/32) exp(r)`.
 pub(super) fn exp_scaled(x: Wide) -> (Wide, i32) {
@@ -115,8 +107,9 @@ fn reduced(x: Wide) -> (Wide, i32) {
     }
     let [first, second, third] = LN_2_OVER_32;
     // |j| < 2^17, so that j `first` is exact; the next product is an exact pair. What is left over from
-    // the exact sums, `rest`, is below 2^-59, because |r| < 2^-6.5; it takes part in three roundings of at most
-    // 2^-112 each. j `third`, below 2^-80, rounds by 2^-133, and the constant is off by 2^-155 |j|.
+    // the exact sums, `rest`, is below 2^-59, because |r| < 2^-6.5; it takes part in three
+    // roundings of at most 2^-112 each. j `third`, below 2^-80, rounds by 2^-133, and the constant
+    // is off by 2^-155 |j|.
     let (head, head_low) = two_sum(x.hi, -j * first);
     let (product, product_low) = two_product(-j, second);
     let (middle, middle_low) = two_sum(product, x.lo);
@@ -127,14 +120,15 @@ fn reduced(x: Wide) -> (Wide, i32) {
     (r, j as i32)
 }
 
-/// `ln(1 + d) = d + c`, `c = -d²/2 + d³/3 - ...`, for `|d| <= 2^-18`; accurate to the full precision where
-/// `|d| <= 2^-35`.
+/// `ln(1 + d) = d + c`, `c = -d²/2 + d³/3 - ...`, for `|d| <= 2^-18`; accurate to the full
+/// precision where `|d| <= 2^-35`.
 ///
-/// The two terms of `c` are computed in `f64` at the midpoint, right to `2^-49` of them; the others are together
-/// at most `|d|^4`, and `|c'| <= 2|d|` carries over the radius of `d`.
+/// The two terms of `c` are computed in `f64` at the midpoint, right to `2^-49` of them; the others
+/// are together at most `|d|^4`, and `|c'| <= 2|d|` carries over the radius of `d`.
 pub(super) fn ln_1p_series(d: Wide) -> Wide {
     let correction = d.hi * d.hi * (d.hi / 3.0 - 0.5);
     let most = d.hi.abs() + d.error;
-    let error = correction.abs() * power_of_two(-49) + most * most * most * most + 2.0 * most * d.error;
+    let error =
+        correction.abs() * power_of_two(-49) + most * most * most * most + 2.0 * most * d.error;
     d + Wide::ball(correction, 0.0, error * UPWARD + f64::MIN_POSITIVE)
 }

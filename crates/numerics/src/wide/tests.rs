@@ -1,6 +1,8 @@
 //! Constants against 600 bits, exact results, and doubt.
 
-use super::exponential::{INVERSE_FACTORIALS_7_TO_1, INVERSE_FACTORIALS_13_TO_8, LN_2_OVER_32, ROOTS_OF_TWO};
+use super::exponential::{
+    INVERSE_FACTORIALS_7_TO_1, INVERSE_FACTORIALS_13_TO_8, LN_2_OVER_32, ROOTS_OF_TWO,
+};
 use super::*;
 use rug::Float;
 use rug::ops::Pow;
@@ -88,7 +90,10 @@ fn intervals_keep_their_ends_and_signs() {
     let unit = Wide::from_bounds(Bounds::new(0.0, 1.0));
     assert_eq!((unit * unit).bounds(), Bounds::new(0.0, 1.0));
     assert_eq!((unit + unit).bounds(), Bounds::new(0.0, 2.0));
-    assert_eq!((Wide::ONE / Wide::from_bounds(Bounds::new(1.0, 4.0))).bounds(), Bounds::new(0.25, 1.0));
+    assert_eq!(
+        (Wide::ONE / Wide::from_bounds(Bounds::new(1.0, 4.0))).bounds(),
+        Bounds::new(0.25, 1.0)
+    );
     assert_eq!(unit.hull(Wide::exact(10.0)).bounds(), Bounds::new(0.0, 10.0));
     assert_eq!(unit.between(5e-324, 0.1).bounds().lower(), 0.0);
     assert_eq!(Wide::from_bounds(Bounds::new(-0.3, 0.0)).bounds(), Bounds::new(-0.3, 0.0));
@@ -113,7 +118,10 @@ fn comparisons_see_the_low_part() {
 #[test]
 fn scaling_is_exact_inside_the_range() {
     assert_eq!(Wide::PI.times_power_of_two(700).times_power_of_two(-700), Wide::PI);
-    assert_eq!(Wide::exact(5e-324).times_power_of_two(2000).times_power_of_two(-2000), Wide::exact(5e-324));
+    assert_eq!(
+        Wide::exact(5e-324).times_power_of_two(2000).times_power_of_two(-2000),
+        Wide::exact(5e-324)
+    );
     let gone = Wide::ONE.times_power_of_two(i32::MIN).bounds();
     assert!(gone.contains(0.0) && gone.contains(5e-324));
 }
