@@ -7,7 +7,8 @@ use std::cmp::Ordering;
 
 /// A real number from 0 to 1 that can be bounded at any precision.
 pub trait Probability {
-    /// An enclosure of the number at the precision of `like`. It gets narrower as the precision grows, without limit.
+    /// An enclosure of the number at the precision of `like`. It gets narrower as the precision
+    /// grows, without limit.
     fn enclose<E: Enclosure>(&self, like: &E) -> E;
 
     /// The same between two `f64`; overridden where a faster or sharper way exists.
@@ -18,9 +19,10 @@ pub trait Probability {
 
 /// A coin that shows heads with exactly the probability `P`.
 ///
-/// A uniform real below `P` is heads. Sixty-four bits of it are compared with `f64` bounds on `P`; where these leave the matter open, more
-/// bits are drawn and `P` is bounded more narrowly until they do not. With an exact probability such as 1/2 or 1 the
-/// comparison with the cell's end decides equality as well.
+/// A uniform real below `P` is heads. Sixty-four bits of it are compared with `f64` bounds on `P`;
+/// where these leave the matter open, more bits are drawn and `P` is bounded more narrowly until
+/// they do not. With an exact probability such as 1/2 or 1 the comparison with the cell's end
+/// decides equality as well.
 #[derive(Clone, Debug)]
 pub struct Bernoulli<P> {
     probability: P,

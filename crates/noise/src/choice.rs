@@ -10,16 +10,20 @@ pub trait Weights {
     /// How many there are.
     fn count(&self) -> usize;
 
-    /// An enclosure of one of them at the precision of `like`. It gets narrower as the precision grows, without limit.
+    /// An enclosure of one of them at the precision of `like`. It gets narrower as the precision
+    /// grows, without limit.
     fn weight<E: Enclosure>(&self, index: usize, like: &E) -> E;
 }
 
-/// The index `i` with probability `w_i / (w_0 + ... + w_(n-1))`, exactly; `None` where there is nothing to choose from.
+/// The index `i` with probability `w_i / (w_0 + ... + w_(n-1))`, exactly; `None` where there is
+/// nothing to choose from.
 ///
-/// One uniform real `U` is inverted: with `S_i = w_0 + ... + w_i` the answer is the `i` with `S_(i-1) <= U S_(n-1) < S_i`. Sixty-four
-/// bits of `U` are compared with certified sums in `f64`. Where these leave the matter open (about once in `2^52 / n` choices) more
-/// bits are drawn and the sums bounded more narrowly. So the number of bits, and all but a vanishing part of the time, does not
-/// depend on the weights: all of them are evaluated and all sums compared, whichever is chosen.
+/// One uniform real `U` is inverted: with `S_i = w_0 + ... + w_i` the answer is the `i` with
+/// `S_(i-1) <= U S_(n-1) < S_i`. Sixty-four bits of `U` are compared with certified sums in `f64`.
+/// Where these leave the matter open (about once in `2^52 / n` choices) more bits are drawn and the
+/// sums bounded more narrowly. So the number of bits, and all but a vanishing part of the time,
+/// does not depend on the weights: all of them are evaluated and all sums compared, whichever is
+/// chosen.
 ///
 /// # Errors
 /// If random bits cannot be had.
@@ -56,7 +60,8 @@ fn invert<W: Weights + ?Sized, E: Enclosure>(weights: &W, (low, high): (E, E)) -
         })
         .collect();
     let (low, high) = (low * sum.clone(), high * sum);
-    // U is below the upper end of its cell, never equal to it, so equality decides as well. The last sum is never in doubt.
+    // U is below the upper end of its cell, never equal to it, so equality decides as well. The
+    // last sum is never in doubt.
     let mut passed = 0;
     let mut open = false;
     for end in &sums[..sums.len() - 1] {
@@ -104,9 +109,14 @@ mod tests {
     fn boundaries_of_dyadic_probabilities_belong_to_the_next() {
         let weights = Integers(&[1, 2, 1]);
         let quarter = 1u64 << 62;
-        for (word, index) in
-            [(0, 0), (quarter - 1, 0), (quarter, 1), (3 * quarter - 1, 1), (3 * quarter, 2), (u64::MAX, 2)]
-        {
+        for (word, index) in [
+            (0, 0),
+            (quarter - 1, 0),
+            (quarter, 1),
+            (3 * quarter - 1, 1),
+            (3 * quarter, 2),
+            (u64::MAX, 2),
+        ] {
             let mut script = Script(vec![word], 0);
             assert_eq!(choose(&weights, &mut script).expect("scripted"), Some(index), "{word:x}");
         }
@@ -133,7 +143,8 @@ mod tests {
         let mut random = SeededRandom::new(7);
         let mut counts = [0u32; 4];
         for _ in 0..40_000 {
-            counts[choose(&weights, &mut random).expect("seeded").expect("four to choose from")] += 1;
+            counts[choose(&weights, &mut random).expect("seeded").expect("four to choose from")] +=
+                1;
         }
         assert_eq!(counts[2], 0);
         // Six standard deviations, sqrt(n p (1-p)): a false alarm once in 5e8 seeds.

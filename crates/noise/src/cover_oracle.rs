@@ -1,10 +1,13 @@
-//! The sampler's tables, checked strip by strip against MPFR: with these facts, exactness is a theorem (docs/noise.md).
+//! The sampler's tables, checked strip by strip against MPFR: with these facts, exactness is a
+//! theorem (docs/noise.md).
 
 use crate::integer_noise::IntegerNoise;
 use crate::noise::Noise;
 use crate::random_scale::{GammaScale, RandomScaleLaplace, TwoPointScale, UniformScale};
 use crate::strips::{COLUMNS, HEIGHT_BITS, Strips};
-use crate::{DiscreteGaussian, DiscreteLaplace, Gaussian, GeneralizedGaussian, Laplace, Spread, Staircase};
+use crate::{
+    DiscreteGaussian, DiscreteLaplace, Gaussian, GeneralizedGaussian, Jittered, Laplace, Staircase,
+};
 use rug::Float;
 
 const PRECISION: u32 = 400;
@@ -17,8 +20,8 @@ fn whole(value: u64) -> Float {
     Float::with_val(PRECISION, value)
 }
 
-/// Checks that the strips follow each other without a gap from zero on, are at least as high as the density, and accept on sight nothing
-/// that lies above it.
+/// Checks that the strips follow each other without a gap from zero on, are at least as high as the
+/// density, and accept on sight nothing that lies above it.
 fn check<N: Noise>(noise: &N, density: impl Fn(&Float) -> Float) {
     let strips = Strips::build(noise).expect("can be covered");
     let mut edge = float(0.0);
@@ -35,9 +38,15 @@ fn check<N: Noise>(noise: &N, density: impl Fn(&Float) -> Float) {
             assert_eq!(start, edge, "{noise:?}: a gap before level {level}, column {column}");
             edge = start.clone() + &width;
             let height = area.clone() / &width;
-            assert!(density(&start) <= height, "{noise:?}: the density sticks out of level {level}, column {column}");
+            assert!(
+                density(&start) <= height,
+                "{noise:?}: the density sticks out of level {level}, column {column}"
+            );
             let sure = height * f64::from(strip.accept) / f64::from(1u32 << HEIGHT_BITS);
-            assert!(sure <= density(&edge), "{noise:?}: level {level}, column {column} accepts too much");
+            assert!(
+                sure <= density(&edge),
+                "{noise:?}: level {level}, column {column} accepts too much"
+            );
         }
     }
     assert_eq!(
@@ -45,7 +54,11 @@ fn check<N: Noise>(noise: &N, density: impl Fn(&Float) -> Float) {
         Float::with_val(PRECISION, strips.tail_start()) << strips.unit(),
         "{noise:?}: the tail starts elsewhere"
     );
-    assert!(strips.acceptance(noise) > 0.95, "{noise:?}: {} of the tries succeed", strips.acceptance(noise));
+    assert!(
+        strips.acceptance(noise) > 0.95,
+        "{noise:?}: {} of the tries succeed",
+        strips.acceptance(noise)
+    );
 }
 
 #[test]
@@ -57,7 +70,9 @@ fn the_cover_of_each_family_holds() {
     });
     for order in [0.5, 1.0, 1.5, 3.0, 40.0] {
         let noise = GeneralizedGaussian::new(order).expect("valid");
-        check(&noise, |x| if x.is_zero() { float(1.0) } else { (-(x.clone().ln() * order).exp()).exp() });
+        check(&noise, |x| {
+            if x.is_zero() { float(1.0) } else { (-(x.clone().ln() * order).exp()).exp() }
+        });
     }
     for (epsilon, gamma) in [(1.0, 0.4), (0.05, 0.5), (8.0, 0.02), (1.0, 0.0), (1.0, 1.0)] {
         let noise = Staircase::new(epsilon, gamma).expect("valid");
@@ -73,7 +88,9 @@ fn the_cover_of_each_family_holds() {
     let noise = RandomScaleLaplace::new(GammaScale::new(3.0, 0.5).expect("valid"));
     check(&noise, |x| 0.75f64 * ((x.clone() / 2u32 + 1u32).ln() * -4i32).exp());
     let noise = RandomScaleLaplace::new(TwoPointScale::new(0.5, 5.0, 0.25).expect("valid"));
-    check(&noise, |x| (0.125f64 * (x.clone() * -0.5f64).exp() + 3.75f64 * (x.clone() * -5i32).exp()) / 2u32);
+    check(&noise, |x| {
+        (0.125f64 * (x.clone() * -0.5f64).exp() + 3.75f64 * (x.clone() * -5i32).exp()) / 2u32
+    });
     let noise = RandomScaleLaplace::new(UniformScale::new(0.5, 2.5).expect("valid"));
     check(&noise, |x| {
         if x.is_zero() {
@@ -90,9 +107,9 @@ fn the_cover_of_integer_noise_holds() {
     let nearest = |x: &Float| (x.clone() + 0.5f64).floor();
     for scale in [0.2, 1.0, 7.5, 1e6] {
         let laplace = DiscreteLaplace::new(scale).expect("valid");
-        check(&Spread(laplace), |x| (-nearest(x) / float(scale)).exp());
+        check(&Jittered(laplace), |x| (-nearest(x) / float(scale)).exp());
         let gaussian = DiscreteGaussian::new(scale).expect("valid");
-        check(&Spread(gaussian), |x| {
+        check(&Jittered(gaussian), |x| {
             let ratio = nearest(x) / float(scale);
             (-(ratio.clone() * ratio) / 2u32).exp()
         });

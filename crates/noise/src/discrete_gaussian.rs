@@ -2,9 +2,8 @@
 
 use crate::NoiseError;
 use crate::integer_noise::IntegerNoise;
-use crate::parameter::require;
-use reticent_numerics::Enclosure;
 use reticent_numerics::error_function::normal_tail;
+use reticent_numerics::{Enclosure, require};
 
 /// The discrete Gaussian distribution of parameter `sigma`.
 ///
@@ -12,8 +11,8 @@ use reticent_numerics::error_function::normal_tail;
 /// `P[N = n]` is proportional to `exp(-n^2 / (2 sigma^2))`. Its variance is at most `sigma^2`.
 ///
 /// # Guarantee
-/// `D^2 / (2 sigma^2)`-zero-concentrated differential privacy for integer answers that move by at most `D`, like the
-/// continuous Gaussian, and an `(epsilon, delta)` profile close to it.
+/// `D^2 / (2 sigma^2)`-zero-concentrated differential privacy for integer answers that move by at
+/// most `D`, like the continuous Gaussian, and an `(epsilon, delta)` profile close to it.
 ///
 /// # References
 /// Canonne, Kamath, Steinke, *The discrete Gaussian for differential privacy*, 2020.
@@ -38,11 +37,13 @@ impl DiscreteGaussian {
         self.sigma
     }
 
-    /// The tail term by term. From the term `m` on each is at most `r = exp(-(2 m + 1) / (2 sigma^2))` times the one before it,
-    /// so the terms from `m` on add up to at most that of `m` over `1 - r`.
+    /// The tail term by term. From the term `m` on each is at most
+    /// `r = exp(-(2 m + 1) / (2 sigma^2))` times the one before it, so the terms from `m` on add up
+    /// to at most that of `m` over `1 - r`.
     fn tail_by_terms<E: Enclosure>(&self, n: u128, like: &E) -> E {
         let negligible = 2f64.powi(-(like.precision() as i32) - 4);
-        let double_square = (like.exactly(self.sigma) * like.exactly(self.sigma)).times_power_of_two(1);
+        let double_square =
+            (like.exactly(self.sigma) * like.exactly(self.sigma)).times_power_of_two(1);
         let mut sum = like.exactly(0.0);
         let mut m = n;
         loop {
@@ -62,10 +63,11 @@ impl DiscreteGaussian {
 
     /// The tail by the Euler-Maclaurin formula with `K = 15`:
     ///
-    /// `sum_(m >= n) f(m) = ∫_n^∞ f + f(n)/2 - sum_(k=1..K) B_2k/(2k)! f^(2k-1)(n) + R`, where for `f(x) = exp(-x^2/2 sigma^2)` and `t = n / sigma`
-    /// `f^(j)(n) = (-1)^j sigma^-j He_j(t) f(n)` with the Hermite polynomials `He_j`, and
-    /// `|R| <= 2 zeta(2K) (2 pi)^(-2K) ∫_n^∞ |f^(2K)|`. Cramér's inequality `|He_j(t)| <= 1.0865 sqrt(j!) exp(t^2/4)` (Abramowitz and
-    /// Stegun, 22.14.17) bounds the integral by `sigma^(1-2K) 1.0865 sqrt((2K)!) sqrt(pi) exp(-t^2/4)`.
+    /// `sum_(m >= n) f(m) = ∫_n^∞ f + f(n)/2 - sum_(k=1..K) B_2k/(2k)! f^(2k-1)(n) + R`, where for
+    /// `f(x) = exp(-x^2/2 sigma^2)` and `t = n / sigma` `f^(j)(n) = (-1)^j sigma^-j He_j(t) f(n)`
+    /// with the Hermite polynomials `He_j`, and `|R| <= 2 zeta(2K) (2 pi)^(-2K) ∫_n^∞ |f^(2K)|`.
+    /// Cramér's inequality `|He_j(t)| <= 1.0865 sqrt(j!) exp(t^2/4)` (Abramowitz and Stegun,
+    /// 22.14.17) bounds the integral by `sigma^(1-2K) 1.0865 sqrt((2K)!) sqrt(pi) exp(-t^2/4)`.
     fn tail_by_euler_maclaurin<E: Enclosure>(&self, n: u128, like: &E) -> E {
         let one = like.exactly(1.0);
         let sigma = like.exactly(self.sigma);
@@ -81,8 +83,10 @@ impl DiscreteGaussian {
             let bernoulli = like.exactly(numerator) / like.exactly(denominator);
             corrections = corrections + bernoulli * weight.clone() * odd.clone();
             let j = f64::from(2 * k);
-            // weight = 2 sigma^(1-2k) / (2k)!  becomes  2 sigma^(-1-2k) / (2k+2)!; the table has B_2k / 2.
-            weight = weight * inverse.clone() * inverse.clone() / like.exactly((j + 1.0) * (j + 2.0));
+            // weight = 2 sigma^(1-2k) / (2k)! becomes 2 sigma^(-1-2k) / (2k+2)!; the table has B_2k
+            // / 2.
+            weight =
+                weight * inverse.clone() * inverse.clone() / like.exactly((j + 1.0) * (j + 2.0));
             even = t.clone() * odd.clone() - like.exactly(j - 1.0) * even;
             odd = t.clone() * even.clone() - like.exactly(j) * odd;
         }
@@ -93,8 +97,8 @@ impl DiscreteGaussian {
     }
 }
 
-/// `B_2k` over what is left of `(2k)!` when [`DiscreteGaussian::tail_by_euler_maclaurin`] has divided by `(2k)! / 2`: the
-/// numerators and denominators of `B_2k / 2`, for `k` from 1 to 15.
+/// `B_2k` over what is left of `(2k)!` when [`DiscreteGaussian::tail_by_euler_maclaurin`] has
+/// divided by `(2k)! / 2`: the numerators and denominators of `B_2k / 2`, for `k` from 1 to 15.
 const BERNOULLI: [(f64, f64); 15] = [
     (1.0, 12.0),
     (-1.0, 60.0),
@@ -113,11 +117,13 @@ const BERNOULLI: [(f64, f64); 15] = [
     (8615841276005.0, 28644.0),
 ];
 
-/// An upper bound on the logarithm of the remainder's factor before `exp(-t^2/4)`:
-/// `ln(2 zeta(30) (2 pi)^-30 sigma^-29 1.0865 sqrt(30!) sqrt(pi))`, with a margin of a tenth for the rounding of this line and of `exp`.
+/// An upper bound on the logarithm of the remainder's factor before `exp(-t^2/4)`: `ln(2 zeta(30)
+/// (2 pi)^-30 sigma^-29 1.0865 sqrt(30!) sqrt(pi))`, with a margin of a tenth for the rounding of
+/// this line and of `exp`.
 fn euler_maclaurin_remainder(sigma: f64) -> f64 {
     // ln 30! = 74.6582363488...
-    let constant = 2.0000001f64.ln() + 1.0865f64.ln() + 0.5 * 74.6582364 + 0.5 * std::f64::consts::PI.ln();
+    let constant =
+        2.0000001f64.ln() + 1.0865f64.ln() + 0.5 * 74.6582364 + 0.5 * std::f64::consts::PI.ln();
     constant - 30.0 * std::f64::consts::TAU.ln() - 29.0 * sigma.ln() + 0.1
 }
 
@@ -129,10 +135,12 @@ impl IntegerNoise for DiscreteGaussian {
     }
 
     fn upper_tail<E: Enclosure>(&self, n: u128, like: &E) -> E {
-        // The tail is about sigma exp(-t^2/2) / (1 + t); the formula is used where its remainder is below the
-        // precision, relative to that. Where it is not, sigma is small or t large, and the terms are few.
+        // The tail is about sigma exp(-t^2/2) / (1 + t); the formula is used where its remainder is
+        // below the precision, relative to that. Where it is not, sigma is small or t large, and
+        // the terms are few.
         let t = n as f64 / self.sigma;
-        let relative = euler_maclaurin_remainder(self.sigma) + 0.25 * t * t - self.sigma.ln() + t.ln_1p();
+        let relative =
+            euler_maclaurin_remainder(self.sigma) + 0.25 * t * t - self.sigma.ln() + t.ln_1p();
         if relative < -f64::from(like.precision() + 4) * std::f64::consts::LN_2 {
             self.tail_by_euler_maclaurin(n, like)
         } else {
@@ -154,7 +162,8 @@ mod tests {
     use super::*;
     use reticent_numerics::Bounds;
 
-    /// Terms that underflow used to leave their quotient, and with it the rest of the sum, unbounded for ever.
+    /// Terms that underflow used to leave their quotient, and with it the rest of the sum,
+    /// unbounded for ever.
     #[test]
     fn the_tail_of_a_tiny_sigma_ends() {
         for sigma in [1e-3, 0.02, 0.026] {

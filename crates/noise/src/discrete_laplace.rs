@@ -2,16 +2,17 @@
 
 use crate::NoiseError;
 use crate::integer_noise::IntegerNoise;
-use crate::parameter::require;
-use reticent_numerics::Enclosure;
+use reticent_numerics::{Enclosure, require};
 
 /// The discrete Laplace distribution of scale `b`.
 ///
 /// # Distribution
-/// `P[N = n] = (1 - q) / (1 + q) q^|n|` with `q = exp(-1/b)`; `P[N >= n] = q^n / (1 + q)` for `n >= 1`.
+/// `P[N = n] = (1 - q) / (1 + q) q^|n|` with `q = exp(-1/b)`; `P[N >= n] = q^n / (1 + q)` for
+/// `n >= 1`.
 ///
 /// # Guarantee
-/// Pure epsilon-differential privacy with `epsilon = D / b` for integer answers that move by at most `D`, and this is tight.
+/// Pure epsilon-differential privacy with `epsilon = D / b` for integer answers that move by at
+/// most `D`, and this is tight.
 ///
 /// # References
 /// Ghosh, Roughgarden, Sundararajan, *Universally utility-maximizing privacy mechanisms*, 2009.

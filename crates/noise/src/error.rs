@@ -21,14 +21,19 @@ pub fn exceedance<N: Noise>(noise: &N, scale: f64, t: f64) -> Bounds {
 /// The `t` with `P[|scale X| <= t] = probability`.
 ///
 /// # Errors
-/// If the probability is not strictly between 0 and 1, or the tails are not known well enough to find it.
+/// If the probability is not strictly between 0 and 1, or the tails are not known well enough to
+/// find it.
 pub fn quantile<N: Noise>(noise: &N, scale: f64, probability: f64) -> Result<Bounds, RootError> {
     if !(probability > 0.0 && probability < 1.0) {
         return Err(RootError::EmptyRange { lower: probability, upper: probability });
     }
     let outside = (Bounds::ONE - Bounds::exact(probability)).ln();
     let excess = |t: f64| exceedance(noise, scale, t).ln() - outside;
-    monotone_root(excess, Range::POSITIVE.bracket_from(scale * noise.magnitude()), Direction::Decreasing)
+    monotone_root(
+        excess,
+        Range::POSITIVE.bracket_from(scale * noise.magnitude()),
+        Direction::Decreasing,
+    )
 }
 
 #[cfg(test)]
@@ -45,7 +50,10 @@ mod tests {
         assert!((quantile_95.estimate() / (-2.0 * (1.0f64 - 0.95).ln()) - 1.0).abs() < 1e-14);
         // The normal's 97.5% point, 1.95996398454005423552...
         let quantile_95 = quantile(&Gaussian, 1.0, 0.95).expect("a proper probability");
-        assert!((quantile_95.estimate() / 1.959963984540054 - 1.0).abs() < 1e-14, "{quantile_95:?}");
+        assert!(
+            (quantile_95.estimate() / 1.959963984540054 - 1.0).abs() < 1e-14,
+            "{quantile_95:?}"
+        );
     }
 
     #[test]

@@ -6,16 +6,18 @@ use crate::sampler::Sampler;
 use std::num::NonZero;
 use std::sync::Mutex;
 
-/// Draws that one stream of random bits serves. Fixed, so that a seeded fill does not depend on the number of threads.
+/// Draws that one stream of random bits serves. Fixed, so that a seeded fill does not depend on the
+/// number of threads.
 const DRAWS_PER_STREAM: usize = 1 << 14;
 
 /// Fills a slice with independent draws, in lattice steps, using all cores.
 ///
-/// The slice is cut into pieces of a fixed size, and piece `i` is drawn from stream `i`: so with seeded streams the result depends on the
-/// seed alone.
+/// The slice is cut into pieces of a fixed size, and piece `i` is drawn from stream `i`: so with
+/// seeded streams the result depends on the seed alone.
 ///
 /// # Errors
-/// If random bits cannot be had. The slice then holds nothing that may be released, and is set to zero.
+/// If random bits cannot be had. The slice then holds nothing that may be released, and is set to
+/// zero.
 pub fn fill<N: Noise>(
     sampler: &Sampler<N>,
     out: &mut [i128],

@@ -1,6 +1,8 @@
-//! What happens where bounds overlap: generators that land on a boundary on purpose, and MPFR to say what is right.
+//! What happens where bounds overlap: generators that land on a boundary on purpose, and MPFR to
+//! say what is right.
 //!
-//! In production a comparison is left open by `f64` about once in `2^50` slow draws. Here every one is.
+//! In production a comparison is left open by `f64` about once in `2^50` slow draws. Here every one
+//! is.
 
 use crate::bernoulli::{Bernoulli, Probability};
 use crate::noise::Noise;
@@ -16,7 +18,8 @@ use std::collections::VecDeque;
 
 const PRECISION: u32 = 1200;
 
-/// Words written down beforehand; once they are used up, an error, so that a test sees how many were drawn.
+/// Words written down beforehand; once they are used up, an error, so that a test sees how many
+/// were drawn.
 struct Script(VecDeque<u64>);
 
 impl RandomBits for Script {
@@ -56,15 +59,16 @@ fn whole(value: u64) -> Float {
     Float::with_val(PRECISION, value)
 }
 
-/// The words of a point in a column of the first level: a position and a height whose digits go on as given, in the order in which the
-/// sampler asks for them.
+/// The words of a point in a column of the first level: a position and a height whose digits go on
+/// as given, in the order in which the sampler asks for them.
 fn script_of_point(column: usize, mut height: Digits, mut position: Digits) -> Script {
     let mut words = VecDeque::new();
     let first = column as u64
         | height.take(HEIGHT_BITS) << (COLUMN_BITS + 1)
         | position.take(POSITION_BITS) << (64 - POSITION_BITS);
     words.push_back(first);
-    words.push_back(position.take(64 - POSITION_BITS) << POSITION_BITS | height.take(POSITION_BITS));
+    words
+        .push_back(position.take(64 - POSITION_BITS) << POSITION_BITS | height.take(POSITION_BITS));
     // From 55 and 64 known digits to at least 128 and 256 of each, the height first.
     let (mut known_height, mut known_position) = (HEIGHT_BITS + POSITION_BITS, 64);
     for precision in [128, 256] {
@@ -82,7 +86,8 @@ fn script_of_point(column: usize, mut height: Digits, mut position: Digits) -> S
 
 /// A point that lies on the graph of the density to 200 digits, then just below or above it.
 fn graze_the_density<N: Noise>(noise: N, density: impl Fn(&Float) -> Float) {
-    let sampler = Sampler::new(noise, 1.0, Lattice::for_scale(1.0).expect("valid")).expect("can be built");
+    let sampler =
+        Sampler::new(noise, 1.0, Lattice::for_scale(1.0).expect("valid")).expect("can be built");
     let strips = sampler.strips();
     for column in [1, 40, 128, 200, 240, 254] {
         let strip = strips.strip(0, column);
@@ -95,18 +100,25 @@ fn graze_the_density<N: Noise>(noise: N, density: impl Fn(&Float) -> Float) {
         let graph = density(&x) * (whole(strip.width) << unit) / float(strips.area_at(0));
         for (nudge, below) in [(-1i32, true), (1, false)] {
             let height = graph.clone() + (float(f64::from(nudge)) >> 200u32);
-            let mut script = script_of_point(column, Digits::of(height), Digits::of(position.clone()));
+            let mut script =
+                script_of_point(column, Digits::of(height), Digits::of(position.clone()));
             let supplied = script.0.len();
             let drawn = sampler.draw(&mut script);
             let used = supplied - script.0.len();
-            assert!(used > 5, "column {column}: decided after {used} words, so it was not ambiguous");
+            assert!(
+                used > 5,
+                "column {column}: decided after {used} words, so it was not ambiguous"
+            );
             if below {
                 let nearest: Float = x.clone() >> sampler.lattice().exponent();
                 let expected = nearest.round().to_integer().expect("finite");
                 assert_eq!(drawn.map(Integer::from), Ok(expected), "column {column}");
             } else {
                 // Rejected: the sampler went on to the words that come after, and found none.
-                assert!(drawn.is_err() && script.0.is_empty(), "column {column}: accepted from above the density");
+                assert!(
+                    drawn.is_err() && script.0.is_empty(),
+                    "column {column}: accepted from above the density"
+                );
             }
         }
     }
@@ -119,10 +131,13 @@ fn points_on_the_graph_are_decided_as_mpfr_does() {
         let two_pi = Float::with_val(PRECISION, rug::float::Constant::Pi) * 2u32;
         (-(x.clone() * x) / 2u32).exp() / two_pi.sqrt()
     });
-    graze_the_density(GeneralizedGaussian::new(3.0).expect("valid"), |x| (-(x.clone() * x * x)).exp());
+    graze_the_density(GeneralizedGaussian::new(3.0).expect("valid"), |x| {
+        (-(x.clone() * x * x)).exp()
+    });
 }
 
-/// A position that lies on the boundary between two lattice points to 200 digits, then just below or above it.
+/// A position that lies on the boundary between two lattice points to 200 digits, then just below
+/// or above it.
 #[test]
 fn positions_on_a_rounding_boundary_are_rounded_as_they_go_on() {
     for (scale, exponent) in [(1.0, -40), (3.7, -38), (0.1, -44), (1e6, -20)] {
@@ -132,7 +147,8 @@ fn positions_on_a_rounding_boundary_are_rounded_as_they_go_on() {
         for column in [0, 17, 99, 250] {
             let strip = strips.strip(0, column);
             let unit = strips.unit() + strip.exponent as i32;
-            // The boundary nearest to the strip's middle, in table units: (k + 1/2) spacing / (scale unit).
+            // The boundary nearest to the strip's middle, in table units: (k + 1/2) spacing /
+            // (scale unit).
             let middle = whole(strip.start) + whole(strip.width) / 2u32;
             let step = (float(1.0) << (exponent - unit)) / float(scale);
             let below = (middle / &step).floor().to_integer().expect("finite");
@@ -140,22 +156,28 @@ fn positions_on_a_rounding_boundary_are_rounded_as_they_go_on() {
             let position = (boundary - whole(strip.start)) / whole(strip.width);
             for (nudge, expected) in [(-1i32, below.clone()), (1, below.clone() + 1u32)] {
                 let position = position.clone() + (float(f64::from(nudge)) >> 200u32);
-                let mut script = script_of_point(column, Digits::of(float(0.0)), Digits::of(position.clone()));
+                let mut script =
+                    script_of_point(column, Digits::of(float(0.0)), Digits::of(position.clone()));
                 // The height is settled at once, so that all further words are the position's.
                 let mut digits = Digits::of(position);
                 digits.take(64);
                 script.0.truncate(2);
                 script.0.extend((0..4).map(|_| digits.take(64)));
                 let drawn = sampler.draw(&mut script);
-                assert_eq!(drawn.map(Integer::from), Ok(expected), "scale {scale}, column {column}");
+                assert_eq!(
+                    drawn.map(Integer::from),
+                    Ok(expected),
+                    "scale {scale}, column {column}"
+                );
                 assert!(script.0.len() < 3, "decided without drawing on");
             }
         }
     }
 }
 
-/// A uniform number that equals the tail probability of a lattice boundary to 170 digits, then just less or more. The noise has the tail
-/// `P[X > x] = 1 / (2 (1 + x))`, so heavy that there is something to invert beyond the table.
+/// A uniform number that equals the tail probability of a lattice boundary to 170 digits, then just
+/// less or more. The noise has the tail `P[X > x] = 1 / (2 (1 + x))`, so heavy that there is
+/// something to invert beyond the table.
 #[test]
 fn the_far_tail_is_inverted_as_mpfr_does() {
     let lattice = Lattice::of_spacing_power(-30).expect("valid");

@@ -14,9 +14,9 @@ use std::sync::{Arc, OnceLock};
 /// `f(x) = exp(-x^2 / 2) / sqrt(2 pi)`, `P[X > x] = erfc(x / sqrt 2) / 2`.
 ///
 /// # Guarantee
-/// With standard deviation `s`, for a query of l2 sensitivity `D`, `(epsilon, delta)`-differential privacy with
-/// `delta = Phi(D/2s - epsilon s/D) - e^epsilon Phi(-D/2s - epsilon s/D)`, exactly. A scalar sensitivity is the worst
-/// case of every dimension.
+/// With standard deviation `s`, for a query of l2 sensitivity `D`, `(epsilon, delta)`-differential
+/// privacy with `delta = Phi(D/2s - epsilon s/D) - e^epsilon Phi(-D/2s - epsilon s/D)`, exactly. A
+/// scalar sensitivity is the worst case of every dimension.
 ///
 /// # References
 /// Balle and Wang, *Improving the Gaussian mechanism for differential privacy*, 2018, Theorem 8.

@@ -2,21 +2,20 @@
 
 use crate::NoiseError;
 use crate::noise::Noise;
-use crate::parameter::require;
 use reticent_numerics::gamma::gamma;
 use reticent_numerics::incomplete_gamma::{gamma_q, upper_regularized};
-use reticent_numerics::{Bounds, Enclosure};
+use reticent_numerics::{Bounds, Enclosure, require};
 
 /// The generalized Gaussian distribution of order `p` and scale 1.
 ///
 /// # Distribution
-/// `f(x) = exp(-|x|^p) / (2 Gamma(1 + 1/p))`, and `P[X > x] = Q(1/p, x^p) / 2` with the regularised upper incomplete gamma
-/// function `Q`. Order 1 is Laplace; order 2 with scale `b` is the Gaussian of standard deviation `b / sqrt 2`.
-/// It is log-concave for `p >= 1`.
+/// `f(x) = exp(-|x|^p) / (2 Gamma(1 + 1/p))`, and `P[X > x] = Q(1/p, x^p) / 2` with the regularised
+/// upper incomplete gamma function `Q`. Order 1 is Laplace; order 2 with scale `b` is the Gaussian
+/// of standard deviation `b / sqrt 2`. It is log-concave for `p >= 1`.
 ///
 /// # Guarantee
-/// Orders above 1 are never pure (Liu, Claim 4); orders of at most 1 are: `b = D_p / epsilon^(1/p)` gives pure
-/// epsilon-differential privacy, which Claim 4 denies (erratum L1).
+/// Orders above 1 are never pure (Liu, Claim 4); orders of at most 1 are: `b = D_p / epsilon^(1/p)`
+/// gives pure epsilon-differential privacy, which Claim 4 denies (erratum L1).
 ///
 /// # References
 /// Liu, *Generalized Gaussian mechanism for differential privacy*, Definition 5.
@@ -84,7 +83,8 @@ impl Noise for GeneralizedGaussian {
         let upper_tail = if power.upper() <= NEGLIGIBLE_BEYOND {
             gamma_q(inverse, power)
         } else {
-            // Q decreases; beyond the range of f64 its bound at the near end is all there is to know.
+            // Q decreases; beyond the range of f64 its bound at the near end is all there is to
+            // know.
             gamma_q(inverse, Bounds::exact(power.lower().min(NEGLIGIBLE_BEYOND))).hull(Bounds::ZERO)
         };
         upper_tail * self.mass(&x).times_power_of_two(-1)

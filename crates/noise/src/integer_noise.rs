@@ -8,8 +8,8 @@ use crate::sampler::Sampler;
 use reticent_numerics::Enclosure;
 use std::fmt::Debug;
 
-/// A distribution on the integers, symmetric about zero and not increasing away from it, that can bound its own
-/// probabilities and tails at any precision. The contract is that of [`Noise`].
+/// A distribution on the integers, symmetric about zero and not increasing away from it, that can
+/// bound its own probabilities and tails at any precision. The contract is that of [`Noise`].
 pub trait IntegerNoise: Clone + Debug + Send + Sync {
     /// `c P[N = n]`.
     fn probability<E: Enclosure>(&self, n: u128, like: &E) -> E;
@@ -27,21 +27,21 @@ pub trait IntegerNoise: Clone + Debug + Send + Sync {
     ///
     /// # Errors
     /// If the table cannot be built.
-    fn sampler(&self) -> Result<Sampler<Spread<Self>>, NoiseError> {
-        Sampler::new(Spread(self.clone()), 1.0, Lattice::INTEGERS)
+    fn sampler(&self) -> Result<Sampler<Jittered<Self>>, NoiseError> {
+        Sampler::new(Jittered(self.clone()), 1.0, Lattice::INTEGERS)
     }
 }
 
-/// Integer noise with each integer's mass spread evenly over the unit interval around it.
+/// Integer noise with each integer's mass uniform over the unit interval around it.
 ///
-/// `Spread(N)` is `N + U` with `U` uniform on `[-1/2, 1/2)`: real noise with the density `f(x) = P[N = round(x)]`, which is symmetric
-/// and unimodal because `N` is. Rounding it to the integers gives `N` back. So a discrete distribution is a
-/// continuous one with steps, and needs no sampler of its own; zero, which belongs to both signs, needs no
-/// special case either.
+/// `Jittered(N)` is `N + U` with `U` uniform on `[-1/2, 1/2)`: real noise with the density
+/// `f(x) = P[N = round(x)]`, which is symmetric and unimodal because `N` is. Rounding it to the
+/// integers gives `N` back. So a discrete distribution is a continuous one with steps, and needs no
+/// sampler of its own; zero, which belongs to both signs, needs no special case either.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Spread<N>(pub N);
+pub struct Jittered<N>(pub N);
 
-impl<N: IntegerNoise> Noise for Spread<N> {
+impl<N: IntegerNoise> Noise for Jittered<N> {
     fn density<E: Enclosure>(&self, x: &E) -> E {
         let (low, high) = integer_part(&(x.clone() + x.exactly(0.5)));
         let (low, high) = (low.max(0) as u128, high.max(0) as u128);

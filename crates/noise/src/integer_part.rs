@@ -4,10 +4,11 @@ use reticent_numerics::Enclosure;
 
 /// Bounds on `floor(x)`: the same integer twice where the enclosure does not reach over an integer.
 ///
-/// The first guess comes from `f64`, which cannot tell neighbouring integers apart beyond `2^53`; the rest is taken
-/// at the precision of `x`.
+/// The first guess comes from `f64`, which cannot tell neighbouring integers apart beyond `2^53`;
+/// the rest is taken at the precision of `x`.
 pub(crate) fn integer_part<E: Enclosure>(x: &E) -> (i128, i128) {
-    // Saturating conversion: an enclosure that reaches beyond 2^120 gets integers beyond it on both sides.
+    // Saturating conversion: an enclosure that reaches beyond 2^120 gets integers beyond it on both
+    // sides.
     let guess = x.bounds().lower().floor() as i128;
     if guess.unsigned_abs() > 1 << 120 {
         return (-(1 << 121), 1 << 121);

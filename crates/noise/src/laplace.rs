@@ -9,14 +9,16 @@ use std::sync::{Arc, OnceLock};
 /// The Laplace distribution of scale 1.
 ///
 /// # Distribution
-/// `f(x) = exp(-|x|) / 2`, `P[X > x] = exp(-x) / 2` for `x >= 0`. With scale `b` the mean absolute error is `b` and the
-/// variance `2 b^2`.
+/// `f(x) = exp(-|x|) / 2`, `P[X > x] = exp(-x) / 2` for `x >= 0`. With scale `b` the mean absolute
+/// error is `b` and the variance `2 b^2`.
 ///
 /// # Guarantee
-/// With `b = D_1 / epsilon` pure epsilon-differential privacy for a query of l1 sensitivity `D_1`, and this is tight.
+/// With `b = D_1 / epsilon` pure epsilon-differential privacy for a query of l1 sensitivity `D_1`,
+/// and this is tight.
 ///
 /// # References
-/// Dwork, McSherry, Nissim, Smith, *Calibrating noise to sensitivity in private data analysis*, 2006.
+/// Dwork, McSherry, Nissim, Smith, *Calibrating noise to sensitivity in private data
+/// analysis*, 2006.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Laplace;
 

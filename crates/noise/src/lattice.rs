@@ -4,16 +4,18 @@ use crate::NoiseError;
 use crate::sampler::{LARGEST_DRAW, integer_parts};
 use crate::strips::exponent_above;
 use reticent_numerics::rounding::{div_up, mul_up};
+use reticent_numerics::{OutOfRange, require};
 
-/// The largest value that is put on a lattice, in steps. With draws that saturate at `2^126` the sum
-/// of the two, clamped to this range, is what it would be without saturation.
+/// The largest value that is put on a lattice, in steps. With draws that saturate at `2^126` the
+/// sum of the two, clamped to this range, is what it would be without saturation.
 pub const LARGEST_VALUE: i128 = 1 << 125;
 
 /// The multiples of `2^exponent`.
 ///
-/// Released values are lattice points, and which lattice is a function of public parameters only. The
-/// value is rounded to the lattice *before* noise is added, and the noise is a lattice point: so the output is a
-/// function of the ideal real-valued release of the rounded value, and its bits tell nothing more.
+/// Released values are lattice points, and which lattice is a function of public parameters only.
+/// The value is rounded to the lattice *before* noise is added, and the noise is a lattice point:
+/// so the output is a function of the ideal real-valued release of the rounded value, and its bits
+/// tell nothing more.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Lattice {
     exponent: i32,
@@ -23,8 +25,8 @@ impl Lattice {
     /// The integers.
     pub const INTEGERS: Lattice = Lattice { exponent: 0 };
 
-    /// How far below the scale the default lattice lies, in bits: rounding then moves a value by less than a trillionth
-    /// of the noise.
+    /// How far below the scale the default lattice lies, in bits: rounding then moves a value by
+    /// less than a trillionth of the noise.
     const BITS_BELOW_SCALE: i32 = 40;
 
     /// The multiples of `2^exponent`.
@@ -35,11 +37,12 @@ impl Lattice {
         if (-1000..=900).contains(&exponent) {
             Ok(Lattice { exponent })
         } else {
-            Err(NoiseError::Parameter {
-                name: "lattice exponent",
-                value: f64::from(exponent),
-                accepted: "an integer from -1000 to 900",
-            })
+            Err(OutOfRange::new(
+                "lattice exponent",
+                f64::from(exponent),
+                "an integer from -1000 to 900",
+            )
+            .into())
         }
     }
 
@@ -67,16 +70,17 @@ impl Lattice {
         if (-60..=60).contains(&relative) {
             Ok(())
         } else {
-            Err(NoiseError::Parameter {
-                name: "lattice spacing",
-                value: self.spacing(),
-                accepted: "from 2^-60 to 2^60 times the size of the noise",
-            })
+            Err(OutOfRange::new(
+                "lattice spacing",
+                self.spacing(),
+                "from 2^-60 to 2^60 times the size of the noise",
+            )
+            .into())
         }
     }
 
-    /// The lattice point nearest to `value`, in steps, halves up, clamped to [`LARGEST_VALUE`]. `None` for a NaN.
-    /// Exact: no rounding but the one to the lattice.
+    /// The lattice point nearest to `value`, in steps, halves up, clamped to [`LARGEST_VALUE`].
+    /// `None` for a NaN. Exact: no rounding but the one to the lattice.
     pub fn nearest(&self, value: f64) -> Option<i128> {
         if value.is_nan() {
             return None;
@@ -104,22 +108,23 @@ impl Lattice {
         Some(if value < 0.0 { -(steps as i128) } else { steps as i128 })
     }
 
-    /// The most by which the steps of two values can differ, if the values differ by at most `sensitivity`.
+    /// The most by which the steps of two values can differ, if the values differ by at most
+    /// `sensitivity`.
     ///
-    /// Rounding with halves up is monotone and commutes with adding an integer, so `|a - b| <= D` implies
-    /// `|round(a) - round(b)| <= ceil(D)`: a sensitivity that is a multiple of the spacing stays what it is. (With
-    /// halves away from zero it would not hold: -1/2 and 1/2 would become -1 and 1.)
+    /// Rounding with halves up is monotone and commutes with adding an integer, so `|a - b| <= D`
+    /// implies `|round(a) - round(b)| <= ceil(D)`: a sensitivity that is a multiple of the spacing
+    /// stays what it is. (With halves away from zero it would not hold: -1/2 and 1/2 would
+    /// become -1 and 1.)
     ///
     /// # Errors
     /// If the sensitivity is negative, not finite, or more than `2^62` steps.
     pub fn sensitivity_in_steps(&self, sensitivity: f64) -> Result<u64, NoiseError> {
         let accepted = "a number from 0 to 2^62 lattice steps";
-        let refuse = NoiseError::Parameter { name: "sensitivity", value: sensitivity, accepted };
-        if !(sensitivity >= 0.0 && sensitivity.is_finite()) {
-            return Err(refuse);
-        }
         let steps = div_up(sensitivity, self.spacing()).ceil();
-        if steps <= 2f64.powi(62) { Ok(steps as u64) } else { Err(refuse) }
+        // Of a NaN the first comparison is false.
+        let fits = sensitivity >= 0.0 && steps <= 2f64.powi(62);
+        require(fits, "sensitivity", sensitivity, accepted)?;
+        Ok(steps as u64)
     }
 
     /// [`Lattice::sensitivity_in_steps`] as a number, rounded up.
@@ -140,7 +145,8 @@ impl Lattice {
         (value + noise).clamp(-LARGEST_VALUE, LARGEST_VALUE)
     }
 
-    /// The number that a lattice point stands for, rounded to the nearest `f64` (which is post-processing).
+    /// The number that a lattice point stands for, rounded to the nearest `f64` (which is
+    /// post-processing).
     pub fn value(&self, steps: i128) -> f64 {
         // Scaling by a power of two is exact but for overflow and the subnormals.
         let steps = steps as f64;
@@ -159,9 +165,17 @@ mod tests {
     #[test]
     fn nearest_is_exact_at_halves_and_limits() {
         let quarters = Lattice::of_spacing_power(-2).expect("within range");
-        for (value, steps) in
-            [(0.0, 0), (-0.0, 0), (0.125, 1), (-0.125, 0), (-0.126, -1), (0.124, 0), (1.0, 4), (-3.3, -13), (5e-324, 0)]
-        {
+        for (value, steps) in [
+            (0.0, 0),
+            (-0.0, 0),
+            (0.125, 1),
+            (-0.125, 0),
+            (-0.126, -1),
+            (0.124, 0),
+            (1.0, 4),
+            (-3.3, -13),
+            (5e-324, 0),
+        ] {
             assert_eq!(quarters.nearest(value), Some(steps), "{value}");
         }
         assert_eq!(quarters.nearest(f64::NAN), None);
@@ -180,7 +194,10 @@ mod tests {
                 let a = f64::from(start) / 1024.0 - 2.0;
                 let (low, high) = (lattice.nearest(a), lattice.nearest(a + sensitivity));
                 let moved = high.zip(low).map(|(high, low)| high - low).expect("not a NaN");
-                assert!((0..=steps).contains(&moved), "{a} + {sensitivity} moved {moved} of {steps}");
+                assert!(
+                    (0..=steps).contains(&moved),
+                    "{a} + {sensitivity} moved {moved} of {steps}"
+                );
             }
         }
         assert_eq!(lattice.sensitivity(1.0), Ok(1.0));

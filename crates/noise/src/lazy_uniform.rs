@@ -61,7 +61,10 @@ impl LazyUniform {
     /// The two ends of the cell, as exact points.
     pub(crate) fn ends(&self, precision: u32) -> (Big, Big) {
         let exponent = -(self.count as i32);
-        (dyadic(&self.digits, exponent, precision), dyadic(&(&self.digits + UBig::ONE), exponent, precision))
+        (
+            dyadic(&self.digits, exponent, precision),
+            dyadic(&(&self.digits + UBig::ONE), exponent, precision),
+        )
     }
 }
 

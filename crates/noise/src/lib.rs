@@ -1,10 +1,12 @@
-//! Exact noise: distributions that bound their own density and tails, and draws that follow them to the last bit.
+//! Exact noise: distributions that bound their own density and tails, and draws that follow them to
+//! the last bit.
 //!
-//! What it is: the random part of every release. What it never does: decide a probability by a rounded number, or continue
-//! without entropy. Additive noise is drawn without seeing the private value; the two draws that depend on it are [`Truncated`] and [`choose`].
+//! What it is: the random part of every release. What it never does: decide a probability by a
+//! rounded number, or continue without entropy. Additive noise is drawn without seeing the private
+//! value; the two draws that depend on it are [`Truncated`] and [`choose`].
 //!
-//! One trait carries the design: a [`Noise`] bounds its density and tails at any precision, and generic code makes the rest of it. The proof of
-//! exactness is in `docs/noise.md`; it is short.
+//! One trait carries the design: a [`Noise`] bounds its density and tails at any precision, and
+//! generic code makes the rest of it. The proof of exactness is in `docs/noise.md`; it is short.
 
 mod bernoulli;
 mod choice;
@@ -44,7 +46,7 @@ pub use fill::{fill, fill_with_threads};
 pub use gaussian::Gaussian;
 pub use gaussian_mixture::GaussianMixture;
 pub use generalized_gaussian::GeneralizedGaussian;
-pub use integer_noise::{IntegerNoise, Spread};
+pub use integer_noise::{IntegerNoise, Jittered};
 pub use laplace::Laplace;
 pub use lattice::{LARGEST_VALUE, Lattice};
 pub use noise::Noise;
@@ -56,8 +58,3 @@ pub use strips::Strips;
 pub use table::Table;
 pub use truncated::Truncated;
 pub use truncated_laplace::TruncatedLaplace;
-
-/// The README's example, run as a documentation test.
-#[cfg(doctest)]
-#[doc = include_str!("../../../README.md")]
-struct Readme;

@@ -1,26 +1,22 @@
 //! What is wrong with a parameter, said so that a person can mend it.
 
 use crate::randomness::RandomnessError;
+use reticent_numerics::{OutOfRange, require};
 
 /// Why a distribution could not be made or drawn from.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
-#[non_exhaustive]
 pub enum NoiseError {
     /// A parameter is outside what the distribution is defined for.
-    #[error("the parameter `{name}` is {value:e}, but it must be {accepted}")]
-    Parameter {
-        /// The parameter, as the user knows it.
-        name: &'static str,
-        /// What was given.
-        value: f64,
-        /// What would be accepted.
-        accepted: &'static str,
-    },
+    #[error(transparent)]
+    Parameter(#[from] OutOfRange),
     /// No random bits could be had, so nothing was drawn.
     #[error(transparent)]
     Randomness(#[from] RandomnessError),
     /// The certified bounds were too wide to build the sampler's table. Nothing was drawn.
-    #[error("the noise distribution {distribution} cannot be sampled: its certified bounds are too wide ({reason})")]
+    #[error(
+        "the noise distribution {distribution} cannot be sampled: its certified bounds are too \
+         wide ({reason})"
+    )]
     Table {
         /// The distribution, with its (public) parameters.
         distribution: String,
@@ -29,12 +25,7 @@ pub enum NoiseError {
     },
 }
 
-/// Passes a parameter that satisfies its condition; a NaN satisfies none.
-pub(crate) fn require(holds: bool, name: &'static str, value: f64, accepted: &'static str) -> Result<f64, NoiseError> {
-    if holds { Ok(value) } else { Err(NoiseError::Parameter { name, value, accepted }) }
-}
-
 /// A finite number above zero that is not so extreme that its reciprocal or square leaves `f64`.
-pub(crate) fn positive(name: &'static str, value: f64) -> Result<f64, NoiseError> {
+pub(crate) fn positive(name: &'static str, value: f64) -> Result<f64, OutOfRange> {
     require((1e-150..=1e150).contains(&value), name, value, "a number from 1e-150 to 1e150")
 }

@@ -1,7 +1,7 @@
 //! The privacy that a noise gives, from its density and tails alone.
 //!
-//! This is the definition made computable, for any [`Noise`] and with no formula of its own: the mechanisms' closed forms are checked
-//! against it.
+//! This is the definition made computable, for any [`Noise`] and with no formula of its own: the
+//! mechanisms' closed forms are checked against it.
 
 use crate::noise::Noise;
 use reticent_numerics::{Bounds, Enclosure, ExactSum};
@@ -11,12 +11,13 @@ use std::collections::BinaryHeap;
 /// What an answer that moves by a distance reveals at a given `epsilon`.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Violation {
-    /// `P[L > epsilon]` for the privacy loss `L = ln(f(X) / f(X + D))`: the upper tail of the loss distribution, and the `delta` of
-    /// (one-sided) probabilistic differential privacy.
+    /// `P[L > epsilon]` for the privacy loss `L = ln(f(X) / f(X + D))`: the upper tail of the loss
+    /// distribution, and the `delta` of (one-sided) probabilistic differential privacy.
     pub probability: Bounds,
     /// The probability of the same outputs when the answer has moved.
     pub moved_probability: Bounds,
-    /// `∫ max(0, f(x) - e^epsilon f(x + D)) dx`, the hockey-stick divergence: the least `delta` for this distance.
+    /// `∫ max(0, f(x) - e^epsilon f(x + D)) dx`, the hockey-stick divergence: the least `delta` for
+    /// this distance.
     pub delta: Bounds,
 }
 
@@ -29,11 +30,14 @@ const LEFT_OPEN: f64 = 1e-13;
 /// Computes the [`Violation`] of `scale * X` moved by `distance`, for `epsilon >= 0`.
 ///
 /// # Method
-/// The loss exceeds `epsilon` on `{x : f(|x|) > e^epsilon f(|x + d|)}`, `d = distance / scale`. Left of `-d/2` it is at most zero. What is to the right is cut into pieces; on
-/// each, bounds on the two monotone densities at its ends decide that the loss exceeds `epsilon` everywhere, or nowhere, or neither, and then the piece is halved,
-/// the most probable ones first. The probability of decided pieces is a difference of tails. Pieces still open at the end count with all that
-/// they may contribute. (A loss that comes within a small margin of `epsilon` on a long stretch, as that of Laplace noise does, takes pieces as short as the margin: there the
-/// mechanisms' own formulas are sharper.)
+/// The loss exceeds `epsilon` on `{x : f(|x|) > e^epsilon f(|x + d|)}`, `d = distance / scale`.
+/// Left of `-d/2` it is at most zero. What is to the right is cut into pieces; on each, bounds on
+/// the two monotone densities at its ends decide that the loss exceeds `epsilon` everywhere, or
+/// nowhere, or neither, and then the piece is halved, the most probable ones first. The probability
+/// of decided pieces is a difference of tails. Pieces still open at the end count with all that
+/// they may contribute. (A loss that comes within a small margin of `epsilon` on a long stretch, as
+/// that of Laplace noise does, takes pieces as short as the margin: there the mechanisms' own
+/// formulas are sharper.)
 pub fn violation<N: Noise>(noise: &N, scale: f64, distance: f64, epsilon: f64) -> Violation {
     if !(epsilon >= 0.0 && epsilon.is_finite() && distance.is_finite() && scale > 0.0) {
         let anything = Bounds::new(0.0, 1.0);
@@ -141,14 +145,19 @@ impl<N: Noise> Line<'_, N> {
     /// `c f(|x|)` over `from <= x <= to`, a piece that does not reach over zero.
     fn density(&self, from: f64, to: f64) -> Bounds {
         let (near, far) = if from >= 0.0 { (from, to) } else { (-to, -from) };
-        let least = if far.is_finite() { self.noise.density_bounds(Bounds::exact(far.max(0.0))).lower() } else { 0.0 };
+        let least = if far.is_finite() {
+            self.noise.density_bounds(Bounds::exact(far.max(0.0))).lower()
+        } else {
+            0.0
+        };
         Bounds::new(least.max(0.0), self.noise.density_bounds(Bounds::exact(near.max(0.0))).upper())
     }
 
     /// `e^epsilon c f(|x + d|)` over the piece; `x + d` is positive there.
     fn moved_density(&self, from: f64, to: f64) -> Bounds {
         let near = (Bounds::exact(from) + self.shift).lower();
-        let far = if to.is_finite() { (Bounds::exact(to) + self.shift).upper() } else { f64::INFINITY };
+        let far =
+            if to.is_finite() { (Bounds::exact(to) + self.shift).upper() } else { f64::INFINITY };
         self.density(near.max(0.0), far) * self.factor
     }
 
@@ -168,7 +177,8 @@ impl<N: Noise> Line<'_, N> {
     fn excess(&self, from: f64, to: f64) -> f64 {
         let whole = self.masses(from, to).0.upper();
         let height = (self.density(from, to) - self.moved_density(from, to)).upper();
-        let box_area = Bounds::new(0.0, height.max(0.0)) * (Bounds::exact(to) - Bounds::exact(from));
+        let box_area =
+            Bounds::new(0.0, height.max(0.0)) * (Bounds::exact(to) - Bounds::exact(from));
         whole.min(box_area.upper())
     }
 
@@ -212,18 +222,26 @@ impl Totals {
     }
 
     fn add_open(&mut self, (here, moved): (Bounds, Bounds), excess: f64) {
-        self.grow(Bounds::new(0.0, here.upper()), Bounds::new(0.0, moved.upper()), Bounds::new(0.0, excess));
+        self.grow(
+            Bounds::new(0.0, here.upper()),
+            Bounds::new(0.0, moved.upper()),
+            Bounds::new(0.0, excess),
+        );
     }
 
     fn grow(&mut self, here: Bounds, moved: Bounds, delta: Bounds) {
-        for (sum, part) in [(&mut self.probability, here), (&mut self.moved, moved), (&mut self.delta, delta)] {
+        for (sum, part) in
+            [(&mut self.probability, here), (&mut self.moved, moved), (&mut self.delta, delta)]
+        {
             sum.0.add(part.lower());
             sum.1.add(part.upper());
         }
     }
 
     fn normalised(&self, mass: Bounds) -> Violation {
-        let share = |sum: &(ExactSum, ExactSum)| (Bounds::new(sum.0.lower(), sum.1.upper()) / mass).clamp(0.0, 1.0);
+        let share = |sum: &(ExactSum, ExactSum)| {
+            (Bounds::new(sum.0.lower(), sum.1.upper()) / mass).clamp(0.0, 1.0)
+        };
         Violation {
             probability: share(&self.probability),
             moved_probability: share(&self.moved),

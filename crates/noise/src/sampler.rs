@@ -1,18 +1,20 @@
 //! Exact draws: the ideal real draw, rounded to a public lattice.
 //!
-//! A draw takes 64 random bits: 8 choose a column of the [cover](crate::strips), one the sign, 11 begin
-//! a height and 44 a position. In all but a few of a hundred cases that decides everything: the height is so low
-//! that the point lies under the density wherever it is in its strip, and the whole range of positions that
-//! the 44 bits leave open rounds to the same lattice point.
+//! A draw takes 64 random bits: 8 choose a column of the [cover](crate::strips), one the sign, 11
+//! begin a height and 44 a position. In all but a few of a hundred cases that decides everything:
+//! the height is so low that the point lies under the density wherever it is in its strip, and the
+//! whole range of positions that the 44 bits leave open rounds to the same lattice point.
 //!
 //! Otherwise more is learned, never assumed:
-//! 1. A second word gives the height 44 more bits and the position 20, and the height is compared with certified bounds on the density, in `f64`.
-//! 2. If the bounds overlap (about once in `2^50` such comparisons), height and position get more bits and the
-//!    density is bounded at a precision that grows until they do not.
+//! 1. A second word gives the height 44 more bits and the position 20, and the height is compared
+//!    with certified bounds on the density, in `f64`.
+//! 2. If the bounds overlap (about once in `2^50` such comparisons), height and position get more
+//!    bits and the density is bounded at a precision that grows until they do not.
 //! 3. If the position's range straddles a rounding boundary, it gets more bits until it does not.
 //!
 //! Height and position are thus real numbers of which a finite prefix happens to be known; every
-//! decision holds for all their continuations. The result has exactly the probability of its cell.
+//! decision holds for all their continuations. The result has exactly the probability of its cell
+//! (docs/noise.md, section 4).
 //!
 //! Nothing here sees a private value, so neither the time nor the number of bits can depend on one.
 
@@ -55,8 +57,9 @@ impl<N: Noise> Sampler<N> {
     /// A sampler of `scale * X` on `lattice`.
     ///
     /// # Errors
-    /// If the scale is not a number from 1e-150 to 1e150, or the lattice is finer than `2^-60` or coarser than
-    /// `2^60` times the magnitude of the noise. (Below `2^-44` most draws take a second word and a few times as long.)
+    /// If the scale is not a number from 1e-150 to 1e150, or the lattice is finer than `2^-60` or
+    /// coarser than `2^60` times the magnitude of the noise. (Below `2^-44` most draws take a
+    /// second word and a few times as long.)
     pub fn new(noise: N, scale: f64, lattice: Lattice) -> Result<Self, NoiseError> {
         positive("scale", scale)?;
         let strips = noise.strips()?;
@@ -72,7 +75,8 @@ impl<N: Noise> Sampler<N> {
         &self.noise
     }
 
-    /// The factor by which the distribution is scaled; the privacy cost is computed from this value.
+    /// The factor by which the distribution is scaled; the privacy cost is computed from this
+    /// value.
     pub fn scale(&self) -> f64 {
         self.scale
     }
@@ -94,8 +98,8 @@ impl<N: Noise> Sampler<N> {
 
     /// One draw, in lattice steps: `round(scale * X / spacing)`.
     ///
-    /// Draws beyond [`LARGEST_DRAW`] are returned as that. [`Lattice::add`] keeps the sum with a value well
-    /// inside, so that this is a rule about the released sum, which is post-processing.
+    /// Draws beyond [`LARGEST_DRAW`] are returned as that. [`Lattice::add`] keeps the sum with a
+    /// value well inside, so that this is a rule about the released sum, which is post-processing.
     ///
     /// # Errors
     /// If random bits cannot be had.
@@ -114,12 +118,14 @@ impl<N: Noise> Sampler<N> {
 
     /// The lattice point of a position, if its first bits decide it.
     ///
-    /// The position is a real number in `[z, z + slack)` units, and the answer `floor(z * mantissa / 2^shift + 1/2)`. As
-    /// `shift > 64`, the half is added to the upper word of the product; what the lower word and the slack
-    /// may still add to the upper word is less than `slack + 1`.
+    /// The position is a real number in `[z, z + slack)` units, and the answer
+    /// `floor(z * mantissa / 2^shift + 1/2)`. As `shift > 64`, the half is added to the upper word
+    /// of the product; what the lower word and the slack may still add to the upper word is less
+    /// than `slack + 1`.
     #[inline]
     fn round_at_once(&self, strip: &Strip, position: u64) -> Option<u64> {
-        // Beyond 127 the product, below 2^123, is far less than half a step, and the answer 0 either way.
+        // Beyond 127 the product, below 2^123, is far less than half a step, and the answer 0
+        // either way.
         let shift = (self.shift - strip.exponent as i32).min(127);
         if shift < 65 {
             return None;
@@ -134,13 +140,21 @@ impl<N: Noise> Sampler<N> {
     /// The general case: any column, any height, any position.
     #[cold]
     #[inline(never)]
-    fn draw_with_care<R: RandomBits + ?Sized>(&self, first: Point, random: &mut R) -> Result<i128, RandomnessError> {
+    fn draw_with_care<R: RandomBits + ?Sized>(
+        &self,
+        first: Point,
+        random: &mut R,
+    ) -> Result<i128, RandomnessError> {
         let mut point = first;
         let mut level = 0;
         loop {
             let steps = if point.column < COLUMNS - 1 {
                 let strip = *self.strips.strip(level, point.column);
-                let steps = if strip.is_empty() { None } else { self.draw_in_strip(&strip, level, &point, random)? };
+                let steps = if strip.is_empty() {
+                    None
+                } else {
+                    self.draw_in_strip(&strip, level, &point, random)?
+                };
                 level = 0;
                 steps
             } else if level + 1 < self.strips.levels() {
@@ -187,17 +201,25 @@ impl<N: Noise> Sampler<N> {
         }
     }
 
-    /// Whether the point lies under the density: `height * area < density(x) * width`, for the real numbers `height` and `x` that begin
-    /// with the given 55 and 64 bits; `None` if that is not enough to tell.
-    fn lies_under_density(&self, strip: &Strip, level: usize, height: u64, position: u64) -> Option<bool> {
+    /// Whether the point lies under the density: `height * area < density(x) * width`, for the real
+    /// numbers `height` and `x` that begin with the given 55 and 64 bits; `None` if that is not
+    /// enough to tell.
+    fn lies_under_density(
+        &self,
+        strip: &Strip,
+        level: usize,
+        height: u64,
+        position: u64,
+    ) -> Option<bool> {
         if height < u64::from(strip.accept) << POSITION_BITS {
             return Some(true);
         }
         let unit = self.strips.unit() + strip.exponent as i32;
         let width = between_integers(strip.width, strip.width).times_power_of_two(unit);
         let height_of_strip = Bounds::exact(self.strips.area_at(level)) / width;
-        let height =
-            between_integers(height, height + 1).times_power_of_two(-(LONG_HEIGHT_BITS as i32)) * height_of_strip;
+        let height = between_integers(height, height + 1)
+            .times_power_of_two(-(LONG_HEIGHT_BITS as i32))
+            * height_of_strip;
         let low = strip.start + ((u128::from(strip.width) * u128::from(position)) >> 64) as u64;
         let x = between_integers(low, low + 2).times_power_of_two(unit);
         let density = self.noise.density_bounds(x);
@@ -221,13 +243,16 @@ impl<N: Noise> Sampler<N> {
             position.know(precision as usize, random)?;
             let level_of = |end: &UBig| {
                 // start + width * digits / 2^count
-                let x = (UBig::from(strip.start) << position.count()) + UBig::from(strip.width) * end;
+                let x =
+                    (UBig::from(strip.start) << position.count()) + UBig::from(strip.width) * end;
                 let x = dyadic(&x, unit - position.count() as i32, precision);
                 let width = dyadic(&UBig::from(strip.width), unit, precision);
                 self.noise.density(&x) * width / x.exactly(area)
             };
             let (height_low, height_high) = height.ends(precision);
-            if height_high.compare(&level_of(&(position.digits() + UBig::ONE))) == Some(Ordering::Less) {
+            if height_high.compare(&level_of(&(position.digits() + UBig::ONE)))
+                == Some(Ordering::Less)
+            {
                 return Ok(true);
             }
             if height_low.compare(&level_of(position.digits())) == Some(Ordering::Greater) {
@@ -239,8 +264,8 @@ impl<N: Noise> Sampler<N> {
 
     /// [`Sampler::round_at_once`] for a position of 64 bits.
     ///
-    /// With `Z = start * 2^64 + width * position` the position is in `[Z, Z + width) / 2^64` units, and
-    /// `floor(Z * mantissa / 2^64)` is within `width + 2` of what it may be.
+    /// With `Z = start * 2^64 + width * position` the position is in `[Z, Z + width) / 2^64` units,
+    /// and `floor(Z * mantissa / 2^64)` is within `width + 2` of what it may be.
     fn round_soon(&self, strip: &Strip, position: u64) -> Option<u128> {
         let shift = (self.shift - strip.exponent as i32).min(127);
         if shift < 1 {
@@ -265,9 +290,11 @@ impl<N: Noise> Sampler<N> {
         let mantissa = UBig::from(self.mantissa);
         loop {
             let count = position.count();
-            let low = (UBig::from(strip.start) << count) + UBig::from(strip.width) * position.digits();
+            let low =
+                (UBig::from(strip.start) << count) + UBig::from(strip.width) * position.digits();
             let high = &low + UBig::from(strip.width);
-            // In units of 2^-count of a table unit times the mantissa; the number is in [low, high).
+            // In units of 2^-count of a table unit times the mantissa; the number is in [low,
+            // high).
             let least = nearest(low * &mantissa, shift + count as i32);
             let most = nearest(high * &mantissa - UBig::ONE, shift + count as i32);
             if least == most {
@@ -279,9 +306,10 @@ impl<N: Noise> Sampler<N> {
 
     /// A draw from beyond the last level, by inverting the tail function.
     ///
-    /// The column's area is `A`, and `V = A U` is uniform on it. With `S` the tail function, a `V` of at least `S(x_last)`
-    /// is not under the density and is rejected; any other is `S(X)` for an `X` beyond `x_last`, and `X` rounds
-    /// to `j` exactly when `S((j + 1/2) s) <= V < S((j - 1/2) s)`, `s` being the lattice's spacing over the scale.
+    /// The column's area is `A`, and `V = A U` is uniform on it. With `S` the tail function, a `V`
+    /// of at least `S(x_last)` is not under the density and is rejected; any other is `S(X)` for an
+    /// `X` beyond `x_last`, and `X` rounds to `j` exactly when
+    /// `S((j + 1/2) s) <= V < S((j - 1/2) s)`, `s` being the lattice's spacing over the scale.
     fn draw_tail<R: RandomBits + ?Sized>(
         &self,
         mut uniform: LazyUniform,
@@ -330,7 +358,9 @@ impl<N: Noise> Sampler<N> {
         let mut precision = FIRST_PRECISION;
         uniform.know(FIRST_PRECISION as usize, random)?;
         let quick = uniform.bounds() * Bounds::exact(area);
-        if let Some(order) = quick.compare(&self.noise.tail_bounds(self.tail_point(point, &Bounds::ONE))) {
+        if let Some(order) =
+            quick.compare(&self.noise.tail_bounds(self.tail_point(point, &Bounds::ONE)))
+        {
             return Ok(order == Ordering::Less);
         }
         loop {
@@ -339,7 +369,10 @@ impl<N: Noise> Sampler<N> {
             let area = low.exactly(area);
             let tail = self.noise.tail(&self.tail_point(point, &low));
             // The number is below the upper end of its cell, never equal to it.
-            if matches!((high * area.clone()).compare(&tail), Some(Ordering::Less | Ordering::Equal)) {
+            if matches!(
+                (high * area.clone()).compare(&tail),
+                Some(Ordering::Less | Ordering::Equal)
+            ) {
                 return Ok(true);
             }
             if matches!((low * area).compare(&tail), Some(Ordering::Greater | Ordering::Equal)) {
@@ -352,10 +385,12 @@ impl<N: Noise> Sampler<N> {
     /// A point of the tail, before scaling.
     fn tail_point<E: Enclosure>(&self, point: &TailPoint, like: &E) -> E {
         match *point {
-            TailPoint::Edge(edge) => like.integer(edge as i128).times_power_of_two(self.strips.unit()),
+            TailPoint::Edge(edge) => {
+                like.integer(edge as i128).times_power_of_two(self.strips.unit())
+            }
             TailPoint::AboveStep(step) => {
-                let boundary =
-                    (like.integer(step as i128) + like.exactly(0.5)).times_power_of_two(self.lattice.exponent());
+                let boundary = (like.integer(step as i128) + like.exactly(0.5))
+                    .times_power_of_two(self.lattice.exponent());
                 boundary / like.exactly(self.scale)
             }
         }
@@ -399,10 +434,12 @@ impl Point {
 }
 
 impl Strip {
-    /// `z` and `slack` such that `start + width * (position + [0, 1)) / 2^POSITION_BITS` lies in `[z, z + slack)`.
+    /// `z` and `slack` such that `start + width * (position + [0, 1)) / 2^POSITION_BITS` lies in
+    /// `[z, z + slack)`.
     #[inline(always)]
     fn position(&self, position: u64) -> (u64, u64) {
-        let z = self.start + ((u128::from(self.width) * u128::from(position)) >> POSITION_BITS) as u64;
+        let z =
+            self.start + ((u128::from(self.width) * u128::from(position)) >> POSITION_BITS) as u64;
         // The fraction that the shift dropped, and the width of the cell.
         (z, (self.width >> POSITION_BITS) + 2)
     }
@@ -410,9 +447,16 @@ impl Strip {
 
 /// `round(number / 2^shift)`, halves up; saturating.
 fn nearest(number: UBig, shift: i32) -> u128 {
-    let rounded =
-        if shift <= 0 { number << (-shift) as usize } else { ((number >> (shift - 1) as usize) + UBig::ONE) >> 1 };
-    if rounded.bit_len() > 126 { LARGEST_DRAW as u128 } else { u128::try_from(rounded).unwrap_or(LARGEST_DRAW as u128) }
+    let rounded = if shift <= 0 {
+        number << (-shift) as usize
+    } else {
+        ((number >> (shift - 1) as usize) + UBig::ONE) >> 1
+    };
+    if rounded.bit_len() > 126 {
+        LARGEST_DRAW as u128
+    } else {
+        u128::try_from(rounded).unwrap_or(LARGEST_DRAW as u128)
+    }
 }
 
 /// The interval between two integers, as `f64` rounded outward.
@@ -426,7 +470,8 @@ fn between_integers(low: u64, high: u64) -> Bounds {
 pub(crate) fn integer_parts(value: f64) -> (u64, i32) {
     let bits = value.to_bits();
     let (exponent, fraction) = ((bits >> 52 & 0x7ff) as i32, bits & ((1 << 52) - 1));
-    let (mantissa, exponent) = if exponent == 0 { (fraction, -1074) } else { (fraction | 1 << 52, exponent - 1075) };
+    let (mantissa, exponent) =
+        if exponent == 0 { (fraction, -1074) } else { (fraction | 1 << 52, exponent - 1075) };
     let zeros = mantissa.trailing_zeros();
     (mantissa >> zeros, exponent + zeros as i32)
 }

@@ -3,19 +3,20 @@
 use crate::NoiseError;
 use crate::integer_part::integer_part;
 use crate::noise::Noise;
-use crate::parameter::require;
-use reticent_numerics::Enclosure;
+use reticent_numerics::{Enclosure, require};
 
 /// The staircase distribution for sensitivity 1, with steps at `k` and `k + gamma`.
 ///
 /// # Distribution
 /// With `b = exp(-epsilon)` and the peak `a = (1 - b) / (2 (gamma + b (1 - gamma)))`:
-/// `f(x) = a b^k` for `x` in `[k, k + gamma)` and `a b^(k+1)` for `x` in `[k + gamma, k + 1)`, `k = 0, 1, 2, ...`, mirrored at zero. One
-/// period holds as much as all that is beyond it times `1/b - 1`, so `P[X > k] = b^k / 2`.
+/// `f(x) = a b^k` for `x` in `[k, k + gamma)` and `a b^(k+1)` for `x` in `[k + gamma, k + 1)`,
+/// `k = 0, 1, 2, ...`, mirrored at zero. One period holds as much as all that is beyond it times
+/// `1/b - 1`, so `P[X > k] = b^k / 2`.
 ///
 /// # Guarantee
-/// Pure epsilon-differential privacy for every `gamma` in `[0, 1]`, tight. With the right `gamma` no noise has a smaller expected
-/// loss, for every loss that is symmetric and increasing in the error.
+/// Pure epsilon-differential privacy for every `gamma` in `[0, 1]`, tight. With the right `gamma`
+/// no noise has a smaller expected loss, for every loss that is symmetric and increasing in the
+/// error.
 ///
 /// # References
 /// Geng and Viswanath, *The optimal noise-adding mechanism in differential privacy*, 2016.
@@ -31,7 +32,12 @@ impl Staircase {
     /// # Errors
     /// If `epsilon` is not from 1e-9 to 700 or `gamma` not from 0 to 1.
     pub fn new(epsilon: f64, gamma: f64) -> Result<Self, NoiseError> {
-        require((1e-9..=700.0).contains(&epsilon), "epsilon", epsilon, "a number from 1e-9 to 700")?;
+        require(
+            (1e-9..=700.0).contains(&epsilon),
+            "epsilon",
+            epsilon,
+            "a number from 1e-9 to 700",
+        )?;
         require((0.0..=1.0).contains(&gamma), "gamma", gamma, "a number from 0 to 1")?;
         Ok(Staircase { epsilon, gamma })
     }
@@ -71,7 +77,8 @@ impl Staircase {
         [side(low.max(0), false), side(high.max(0), true)]
     }
 
-    /// `f(x)` where the half step is known: number `2k` is above `[k, k + gamma)`, number `2k + 1` above `[k + gamma, k + 1)`.
+    /// `f(x)` where the half step is known: number `2k` is above `[k, k + gamma)`, number `2k + 1`
+    /// above `[k + gamma, k + 1)`.
     fn height<E: Enclosure>(&self, half_step: i128, like: &E) -> E {
         self.peak(like) * self.decay((half_step + 1) >> 1, like)
     }
@@ -86,8 +93,8 @@ impl Noise for Staircase {
 
     fn tail<E: Enclosure>(&self, x: &E) -> E {
         let [low, high] = self.steps(x);
-        // The tail is linear on a half step and continuous, so either neighbour's line is right at an edge, and the
-        // hull of both lines is right where the edge itself is in doubt.
+        // The tail is linear on a half step and continuous, so either neighbour's line is right at
+        // an edge, and the hull of both lines is right where the edge itself is in doubt.
         let on = |half_step: i128| {
             let k = half_step >> 1;
             let end = x.integer(k + 1);
@@ -97,7 +104,9 @@ impl Noise for Staircase {
                 return beyond + lower_half * (end - x.clone());
             }
             let edge = x.integer(k) + x.exactly(self.gamma);
-            beyond + lower_half * (end - edge.clone()) + self.height(half_step, x) * (edge - x.clone())
+            beyond
+                + lower_half * (end - edge.clone())
+                + self.height(half_step, x) * (edge - x.clone())
         };
         let near = on(low);
         if low == high { near } else { near.hull(on(high)) }

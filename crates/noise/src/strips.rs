@@ -1,26 +1,11 @@
 //! The sampler's table: a region of strips of exactly equal area that covers the density.
 //!
-//! # The cover
-//! Let `f` be a density on `[0, ∞)` that does not increase, and `A > 0`. Cut `[0, ∞)` at edges
-//! `0 = x_0 < x_1 < ... < x_255` and put over `[x_i, x_(i+1))` a strip of height `A / (x_(i+1) - x_i)`,
-//! where the width is chosen so that the height is at least `f(x_i)`, and so at least `f` on the whole
-//! strip. The 255 strips have the same area `A`, not nearly but by definition: the height is a ratio
-//! that is never rounded, because nothing ever computes it. The mass beyond `x_255` is at most `A`
-//! too. So 256 columns of equal area cover all that lies under `f`: choosing a column is choosing 8
-//! random bits, a uniform point in a column is a uniform point of the cover, and those points that
-//! lie under `f` have the density `f` along the axis (von Neumann, 1951; strips instead of the
-//! layers of Marsaglia and Tsang's ziggurat, because a strip needs no root of `f`).
-//!
-//! Edges are integers (times a public power of two), so they are exact as well. The only numbers that
-//! are not exact are the certified bounds that prove "the height is at least `f(x_i)`", "the tail is at most
-//! `A`" and "a point this low lies under `f` wherever it is in its strip", and those only have to be
-//! true.
-//!
-//! # The tail
-//! The last column stands for the mass beyond `x_255`. It is covered in the same way by 256 columns of
-//! area `A / 256`, whose last one stands for the mass beyond the last of *their* edges, and so on for [`LEVELS`]
-//! levels. What is beyond the last level (probability `2^-24`) is drawn by inverting the tail
-//! function, see [`crate::sampler`].
+//! `[0, ∞)` is divided at integer edges (times a public power of two) into 255 strips of the same
+//! area `A`, each at least as high as the density on it, and the mass beyond the last edge is at
+//! most `A`. The tail column is covered in the same way by 256 columns of area `A / 256`, and so on
+//! for [`LEVELS`] levels; what is beyond the last (probability `2^-24`) is drawn by inverting the
+//! tail function, see [`crate::sampler`]. Edges and areas are exact; the certified bounds that
+//! prove these inequalities only have to be true. Proof: docs/noise.md, section 3.
 
 use crate::NoiseError;
 use crate::noise::Noise;
@@ -31,7 +16,8 @@ use reticent_numerics::{Bounds, Enclosure};
 pub(crate) const COLUMN_BITS: u32 = 8;
 /// Columns of a level.
 pub(crate) const COLUMNS: usize = 1 << COLUMN_BITS;
-/// Random bits of the height that are compared at once; the others are drawn when these do not decide.
+/// Random bits of the height that are compared at once; the others are drawn when these do not
+/// decide.
 pub(crate) const HEIGHT_BITS: u32 = 11;
 /// Random bits of the position that are drawn at once. With a bit for the sign, 64 in all.
 pub(crate) const POSITION_BITS: u32 = 44;
@@ -40,7 +26,8 @@ const LEVELS: usize = 3;
 
 /// The table's unit is this many bits below the magnitude of the distribution.
 const UNIT_BELOW_MAGNITUDE: i32 = 52;
-/// Edges are kept to this many significant bits, so that a position times the 64 bits of a scale is a `u128`.
+/// Edges are kept to this many significant bits, so that a position times the 64 bits of a scale is
+/// a `u128`.
 const EDGE_BITS: u32 = 58;
 /// No edge lies beyond `2^110` units; the rest is left to the tail.
 const EDGE_LIMIT: u128 = 1 << 110;
@@ -50,13 +37,15 @@ const EDGE_LIMIT: u128 = 1 << 110;
 pub(crate) struct Strip {
     pub(crate) start: u64,
     pub(crate) width: u64,
-    /// A height below `accept / 2^HEIGHT_BITS` of the strip's lies under the density wherever it is.
+    /// A height below `accept / 2^HEIGHT_BITS` of the strip's lies under the density wherever it
+    /// is.
     pub(crate) accept: u32,
     pub(crate) exponent: u32,
 }
 
 impl Strip {
-    /// A column that no point under the density lies in: a level that reached the limit has some to spare.
+    /// A column that no point under the density lies in: a level that reached the limit has some to
+    /// spare.
     const EMPTY: Strip = Strip { start: 0, width: 0, accept: 0, exponent: 0 };
 
     pub(crate) fn is_empty(&self) -> bool {
@@ -145,7 +134,8 @@ impl Strips {
         &self.columns[level * COLUMNS + column]
     }
 
-    /// The probability that a point of the cover lies under the density: how many tries a draw needs.
+    /// The probability that a point of the cover lies under the density: how many tries a draw
+    /// needs.
     pub fn acceptance<N: Noise>(&self, noise: &N) -> f64 {
         noise.tail_bounds(Bounds::ZERO).estimate() / (COLUMNS as f64 * self.area)
     }
@@ -164,7 +154,12 @@ type Cover = (Vec<Strip>, u128);
 
 /// The least area, to within a part in a thousand, with which one level covers the whole density.
 /// The search steers by trial; each trial is a proof, and the last successful one is returned.
-fn least_area<N: Noise>(noise: &N, unit: i32, least: f64, tail_share: f64) -> Option<(f64, Vec<Strip>, u128)> {
+fn least_area<N: Noise>(
+    noise: &N,
+    unit: i32,
+    least: f64,
+    tail_share: f64,
+) -> Option<(f64, Vec<Strip>, u128)> {
     let mut too_small = least;
     let mut step = 0.02;
     let mut found = loop {
@@ -188,8 +183,8 @@ fn least_area<N: Noise>(noise: &N, unit: i32, least: f64, tail_share: f64) -> Op
     Some(found)
 }
 
-/// Covers the density from `start` on by one level of columns of the given area, if what lies beyond
-/// the last strip is at most `tail_share` of a column.
+/// Covers the density from `start` on by one level of columns of the given area, if what lies
+/// beyond the last strip is at most `tail_share` of a column.
 fn cover<N: Noise>(noise: &N, unit: i32, start: u128, area: f64, tail_share: f64) -> Option<Cover> {
     let unit_size = 2f64.powi(unit);
     let position = |edge: u128| {

@@ -1,8 +1,7 @@
 //! Noise from a table of exact weights.
 
-use crate::NoiseError;
 use crate::integer_noise::IntegerNoise;
-use reticent_numerics::Enclosure;
+use reticent_numerics::{Enclosure, OutOfRange};
 
 /// The longest table.
 const MOST_ENTRIES: usize = 1 << 20;
@@ -10,11 +9,12 @@ const MOST_ENTRIES: usize = 1 << 20;
 /// The greatest sum of all weights.
 const MOST_TOTAL: u128 = 1 << 126;
 
-/// A distribution on finitely many integers, symmetric about zero and not increasing away from it, given by integer weights.
+/// A distribution on finitely many integers, symmetric about zero and not increasing away from it,
+/// given by integer weights.
 ///
 /// # Distribution
-/// `P[N = k] = P[N = -k] = w_k / W` with `W = w_0 + 2 (w_1 + ... + w_n)`. The weights are the law, not an approximation to it: what is certified about them is
-/// certified about every draw.
+/// `P[N = k] = P[N = -k] = w_k / W` with `W = w_0 + 2 (w_1 + ... + w_n)`. The weights are the law,
+/// not an approximation to it: what is certified about them is certified about every draw.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Table {
     /// `w_0, ..., w_n`, the last not zero.
@@ -28,9 +28,10 @@ impl Table {
     /// The table of these weights, from that of zero outwards. Zeros at the end are left out.
     ///
     /// # Errors
-    /// If there are none, or more than `2^20`, if one is larger than that before it, or if they add up to more than `2^126`.
-    pub fn new(mut weights: Vec<u128>) -> Result<Self, NoiseError> {
-        let refuse = |value: f64, accepted| Err(NoiseError::Parameter { name: "weights", value, accepted });
+    /// If there are none, or more than `2^20`, if one is larger than that before it, or if they add
+    /// up to more than `2^126`.
+    pub fn new(mut weights: Vec<u128>) -> Result<Self, OutOfRange> {
+        let refuse = |value: f64, accepted| Err(OutOfRange::new("weights", value, accepted));
         while weights.last() == Some(&0) {
             weights.pop();
         }
@@ -58,26 +59,26 @@ impl Table {
     ///
     /// # Errors
     /// As for [`Table::new`], or if a weight is beyond `2^126` by itself.
-    pub fn from_parts(parts: &[(u64, u32)]) -> Result<Self, NoiseError> {
+    pub fn from_parts(parts: &[(u64, u32)]) -> Result<Self, OutOfRange> {
         let weight = |&(digits, power): &(u64, u32)| {
             let fits = digits == 0 || power.saturating_add(64 - digits.leading_zeros()) <= 127;
             if fits {
                 Ok(if digits == 0 { 0 } else { u128::from(digits) << power })
             } else {
-                Err(NoiseError::Parameter {
-                    name: "weights",
-                    value: digits as f64 * f64::from(power).exp2(),
-                    accepted: "at most 2^126",
-                })
+                let value = digits as f64 * f64::from(power).exp2();
+                Err(OutOfRange::new("weights", value, "at most 2^126"))
             }
         };
         Table::new(parts.iter().map(weight).collect::<Result<_, _>>()?)
     }
 
-    /// The weights as odd numbers, or zero, times powers of two; `None` if one has more than 64 significant bits.
+    /// The weights as odd numbers, or zero, times powers of two; `None` if one has more than 64
+    /// significant bits.
     pub fn parts(&self) -> Option<Vec<(u64, u32)>> {
         let part = |&weight: &u128| {
-            u64::try_from(weight >> weight.trailing_zeros()).ok().map(|digits| (digits, weight.trailing_zeros()))
+            u64::try_from(weight >> weight.trailing_zeros())
+                .ok()
+                .map(|digits| (digits, weight.trailing_zeros()))
         };
         self.weights.iter().map(part).collect()
     }
@@ -110,7 +111,8 @@ impl IntegerNoise for Table {
     }
 
     fn upper_tail<E: Enclosure>(&self, n: u128, like: &E) -> E {
-        let sum = usize::try_from(n).ok().and_then(|n| self.upper_sums.get(n)).copied().unwrap_or(0);
+        let sum =
+            usize::try_from(n).ok().and_then(|n| self.upper_sums.get(n)).copied().unwrap_or(0);
         like.integer(sum as i128)
     }
 
@@ -119,7 +121,12 @@ impl IntegerNoise for Table {
     }
 
     fn magnitude(&self) -> f64 {
-        let sum: f64 = self.weights.iter().enumerate().map(|(k, &weight)| 2.0 * k as f64 * weight as f64).sum();
+        let sum: f64 = self
+            .weights
+            .iter()
+            .enumerate()
+            .map(|(k, &weight)| 2.0 * k as f64 * weight as f64)
+            .sum();
         sum / self.total as f64
     }
 }
@@ -128,7 +135,7 @@ impl IntegerNoise for Table {
 mod tests {
     use super::*;
     use crate::randomness::SeededRandom;
-    use crate::{Lattice, Noise, Sampler, Spread};
+    use crate::{Jittered, Lattice, Noise, Sampler};
     use reticent_numerics::{Bounds, Wide};
 
     #[test]
@@ -148,11 +155,13 @@ mod tests {
     #[test]
     fn tails_add_up_to_the_mass() {
         let table = Table::new(vec![10, 10, 4, 1]).expect("valid");
-        let spread = Spread(table.clone());
-        for (x, tail) in [(0.0, 20.0), (0.5, 15.0), (1.0, 10.0), (2.75, 0.75), (3.5, 0.0), (9.0, 0.0)] {
-            assert_eq!(spread.tail(&Wide::from(x)).bounds(), Bounds::exact(tail), "{x}");
+        let jittered = Jittered(table.clone());
+        for (x, tail) in
+            [(0.0, 20.0), (0.5, 15.0), (1.0, 10.0), (2.75, 0.75), (3.5, 0.0), (9.0, 0.0)]
+        {
+            assert_eq!(jittered.tail(&Wide::from(x)).bounds(), Bounds::exact(tail), "{x}");
         }
-        assert_eq!(spread.mass(&Bounds::ONE), Bounds::exact(40.0));
+        assert_eq!(jittered.mass(&Bounds::ONE), Bounds::exact(40.0));
         assert!((table.magnitude() - (10.0 + 8.0 + 3.0) / 20.0).abs() < 1e-15);
     }
 
@@ -170,7 +179,8 @@ mod tests {
         // Chi-square with 10 degrees of freedom is above 50 with probability 2.7e-7.
         let statistic = |law: &Table| {
             let cell = |(i, count): (usize, &f64)| {
-                let expected = f64::from(draws) * law.weight((i as i64 - 5).unsigned_abs()) as f64 / law.total() as f64;
+                let expected = f64::from(draws) * law.weight((i as i64 - 5).unsigned_abs()) as f64
+                    / law.total() as f64;
                 (count - expected).powi(2) / expected
             };
             counts.iter().enumerate().map(cell).sum::<f64>()
@@ -180,16 +190,17 @@ mod tests {
     }
 
     #[test]
-    fn spread_draws_fill_their_cells_evenly() {
+    fn jittered_draws_fill_their_cells_evenly() {
         let sampler = Sampler::new(
-            Spread(Table::new(vec![2, 1]).expect("valid")),
+            Jittered(Table::new(vec![2, 1]).expect("valid")),
             0.25,
             Lattice::of_spacing_power(-40).expect("valid"),
         );
         let sampler = sampler.expect("a table");
         let mut random = SeededRandom::new(3);
         let draws = 100_000;
-        // Halves of the three cells: [-3/8, -1/4) ..., each of probability 1/8, 1/8, 1/4, 1/4, 1/8, 1/8.
+        // Halves of the three cells: [-3/8, -1/4) ..., each of probability 1/8, 1/8, 1/4, 1/4, 1/8,
+        // 1/8.
         let mut counts = [0f64; 6];
         for _ in 0..draws {
             let x = sampler.lattice().value(sampler.draw(&mut random).expect("seeded"));
@@ -199,7 +210,8 @@ mod tests {
         // Six standard deviations: a false alarm once in 8e7 seeds.
         for (count, p) in counts.iter().zip([0.125, 0.125, 0.25, 0.25, 0.125, 0.125]) {
             assert!(
-                (count - f64::from(draws) * p).abs() < 6.0 * (f64::from(draws) * p * (1.0 - p)).sqrt(),
+                (count - f64::from(draws) * p).abs()
+                    < 6.0 * (f64::from(draws) * p * (1.0 - p)).sqrt(),
                 "{counts:?}"
             );
         }
@@ -217,7 +229,10 @@ mod tests {
             vec![1; MOST_ENTRIES + 1],
         ] {
             let count = bad.len();
-            assert!(Table::new(bad).is_err_and(|error| error.to_string().contains("weights")), "{count} weights");
+            assert!(
+                Table::new(bad).is_err_and(|error| error.to_string().contains("weights")),
+                "{count} weights"
+            );
         }
         for bad in [(1u64, 127), (u64::MAX, 64), (1, u32::MAX), (1, 4_000_000)] {
             assert!(Table::from_parts(&[bad]).is_err(), "{bad:?}");

@@ -5,28 +5,24 @@ use crate::bernoulli::{Bernoulli, Probability};
 use crate::noise::Noise;
 use crate::randomness::{Provenance, RandomBits, RandomnessError};
 use crate::sampler::Sampler;
-use reticent_numerics::{Bounds, Enclosure};
+use reticent_numerics::{Bounds, Enclosure, require};
 use zeroize::Zeroizing;
 
 /// Releases `value + noise`, given that it lies between two public lattice points.
 ///
 /// # Distribution
-/// With `s` the lattice's spacing over the scale and `C(j)` the probability of the cell of `j` steps, `[(j - 1/2) s, (j + 1/2) s)`: the output `y` in
-/// `lower..=upper` has probability `C(y - value) / Z(value)`, where `Z(value)` is the sum over that range. It is the ideal
-/// truncated draw on `[lower - 1/2, upper + 1/2]` steps, rounded to the lattice; so a guarantee proved for a range that is one step
-/// wider holds for it.
+/// With `s` the lattice's spacing over the scale and `C(j)` the probability of the cell of `j`
+/// steps, `[(j - 1/2) s, (j + 1/2) s)`: the output `y` in `lower..=upper` has probability
+/// `C(y - value) / Z(value)`, where `Z(value)` is the sum over that range. It is the ideal
+/// truncated draw on `[lower - 1/2, upper + 1/2]` steps, rounded to the lattice; so a guarantee
+/// proved for a range that is one step wider holds for it.
 ///
 /// # Method
-/// Drawing until the sum falls inside would be right but slow for a value near a bound, and time would tell where the value is. So each
-/// try is also subject to a coin that succeeds with probability `Z_min / Z(value)`, `Z_min` being the least `Z`, attained at the
-/// bounds. A try then succeeds with probability `Z_min` whatever the value: the number of tries does not depend on it. The number of random
-/// bits does not either, because a try takes a fixed number of words for its noise, however many the draw needs: a draw that
-/// falls far out needs more, and whether such a draw may succeed depends on the value. (Except that about once in `2^26` or less a comparison is open after 64
-/// bits, and that less often still a draw needs more words than `NOISE_WORDS`.) Two ways to
-/// make a try are offered by arithmetic, the public parameters decide which is quicker: noise from the whole line that must fall inside, or a uniform
-/// point of the range that must pass a coin of probability `C(y - value) / C(0)`.
-///
-/// The coins' probabilities are computed from the value; see GUARANTEES.md on what that means for timing.
+/// Each try is subject to a coin that succeeds with probability `Z_min / Z(value)`, `Z_min` being
+/// the least `Z`, and takes a fixed number of words, so that neither the number of tries nor that
+/// of random bits depends on the value, up to rare cases that docs/proofs/truncated_noise.md names.
+/// The coins' probabilities are computed from the value; see GUARANTEES.md on what that means for
+/// timing.
 #[derive(Clone, Debug)]
 pub struct Truncated<N> {
     sampler: Sampler<N>,
@@ -46,13 +42,18 @@ impl<N: Noise> Truncated<N> {
     /// # Errors
     /// If the bounds are in the wrong order, the same, or more than `2^100` steps from zero.
     pub fn new(sampler: Sampler<N>, lower: i128, upper: i128) -> Result<Self, NoiseError> {
-        if !(lower < upper && lower >= -WIDEST && upper <= WIDEST) {
-            let accepted = "above the lower bound, both within 2^100 lattice steps of zero";
-            return Err(NoiseError::Parameter { name: "upper bound", value: sampler.lattice().value(upper), accepted });
-        }
-        let mut truncated = Truncated { sampler, lower, upper, from_the_line: true, least_inside: Bounds::ZERO };
+        let accepted = "above the lower bound, both within 2^100 lattice steps of zero";
+        require(
+            lower < upper && lower >= -WIDEST && upper <= WIDEST,
+            "upper bound",
+            sampler.lattice().value(upper),
+            accepted,
+        )?;
+        let mut truncated =
+            Truncated { sampler, lower, upper, from_the_line: true, least_inside: Bounds::ZERO };
         truncated.least_inside = truncated.inside_bounds(lower);
-        // A try succeeds with probability Z_min from the line, and Z_min / (cells * C(0)) from the range.
+        // A try succeeds with probability Z_min from the line, and Z_min / (cells * C(0)) from the
+        // range.
         let cells = (upper - lower + 1) as f64;
         let line = truncated.sampler.noise().mass(&Bounds::ONE).estimate();
         truncated.from_the_line = line <= cells * truncated.cell_bounds(0).estimate();
@@ -69,11 +70,16 @@ impl<N: Noise> Truncated<N> {
         self.upper
     }
 
-    /// One release of a value in steps; a value outside the bounds is moved to the nearer one first.
+    /// One release of a value in steps; a value outside the bounds is moved to the nearer one
+    /// first.
     ///
     /// # Errors
     /// If random bits cannot be had.
-    pub fn release<R: RandomBits + ?Sized>(&self, value: i128, random: &mut R) -> Result<i128, RandomnessError> {
+    pub fn release<R: RandomBits + ?Sized>(
+        &self,
+        value: i128,
+        random: &mut R,
+    ) -> Result<i128, RandomnessError> {
         let value = value.clamp(self.lower, self.upper);
         let balance = Bernoulli::new(Balance { truncated: self, value });
         loop {
@@ -82,7 +88,8 @@ impl<N: Noise> Truncated<N> {
                 let output = value + self.sampler.draw(&mut allotment)?;
                 (output, self.lower <= output && output <= self.upper)
             } else {
-                let output = self.lower + uniform_below((self.upper - self.lower + 1) as u128, random)? as i128;
+                let output = self.lower
+                    + uniform_below((self.upper - self.lower + 1) as u128, random)? as i128;
                 let cell = CellRatio { truncated: self, steps: (output - value).unsigned_abs() };
                 (output, Bernoulli::new(cell).draw(random)?)
             };
@@ -97,7 +104,8 @@ impl<N: Noise> Truncated<N> {
     /// `(steps + 1/2) s`, the boundary between a cell and the next.
     fn boundary<E: Enclosure>(&self, steps: u128, like: &E) -> E {
         let boundary = like.integer(steps as i128) + like.exactly(0.5);
-        boundary.times_power_of_two(self.sampler.lattice().exponent()) / like.exactly(self.sampler.scale())
+        boundary.times_power_of_two(self.sampler.lattice().exponent())
+            / like.exactly(self.sampler.scale())
     }
 
     /// `c P[X > (steps + 1/2) s]`.
@@ -116,9 +124,11 @@ impl<N: Noise> Truncated<N> {
 
     /// `c C(steps)` between two `f64`, narrow on every lattice.
     ///
-    /// The difference of the tails at the cell's ends loses about `2^-52 / s` of the cell to cancellation; the least and the greatest density of the cell,
-    /// times its width, are about `s` apart. The first is used on coarse lattices and the second on fine ones, where each leaves
-    /// at most about `2^-26` open. It matters: a comparison that is left open takes more words, and how often depends on the value.
+    /// The difference of the tails at the cell's ends loses about `2^-52 / s` of the cell to
+    /// cancellation; the least and the greatest density of the cell, times its width, are about `s`
+    /// apart. The first is used on coarse lattices and the second on fine ones, where each leaves
+    /// at most about `2^-26` open. It matters: a comparison that is left open takes more words, and
+    /// how often depends on the value.
     fn cell_bounds(&self, steps: u128) -> Bounds {
         let noise = self.sampler.noise();
         let far = self.boundary(steps, &Bounds::ONE);
@@ -132,8 +142,9 @@ impl<N: Noise> Truncated<N> {
             };
         }
         let nearest = near.unwrap_or(Bounds::ZERO).lower();
-        let densities =
-            noise.density_bounds(Bounds::exact(nearest)).hull(noise.density_bounds(Bounds::exact(far.upper())));
+        let densities = noise
+            .density_bounds(Bounds::exact(nearest))
+            .hull(noise.density_bounds(Bounds::exact(far.upper())));
         densities * step
     }
 
@@ -144,8 +155,12 @@ impl<N: Noise> Truncated<N> {
 
     /// [`Truncated::inside`] between two `f64`.
     fn inside_bounds(&self, value: i128) -> Bounds {
-        let tail = |steps: i128| self.sampler.noise().tail_bounds(self.boundary(steps as u128, &Bounds::ONE));
-        self.sampler.noise().mass(&Bounds::ONE) - tail(self.upper - value) - tail(value - self.lower)
+        let tail = |steps: i128| {
+            self.sampler.noise().tail_bounds(self.boundary(steps as u128, &Bounds::ONE))
+        };
+        self.sampler.noise().mass(&Bounds::ONE)
+            - tail(self.upper - value)
+            - tail(value - self.lower)
     }
 
     /// `c Z(value)`: everything but the two tails.
@@ -156,8 +171,8 @@ impl<N: Noise> Truncated<N> {
     }
 }
 
-/// The words that a try takes for its noise. A draw takes one, two for each rejection before it (a few of a hundred), and a few
-/// beyond the table.
+/// The words that a try takes for its noise. A draw takes one, two for each rejection before it (a
+/// few of a hundred), and a few beyond the table.
 const NOISE_WORDS: usize = 32;
 
 /// [`NOISE_WORDS`] words taken at once, and further ones should they not be enough.
@@ -224,7 +239,10 @@ impl<N: Noise> Probability for CellRatio<'_, N> {
 }
 
 /// A uniform integer below `limit`, by rejection of the surplus; `limit` is at most `2^102`.
-fn uniform_below<R: RandomBits + ?Sized>(limit: u128, random: &mut R) -> Result<u128, RandomnessError> {
+fn uniform_below<R: RandomBits + ?Sized>(
+    limit: u128,
+    random: &mut R,
+) -> Result<u128, RandomnessError> {
     let surplus = (u128::MAX % limit + 1) % limit;
     loop {
         let word = u128::from(random.next_u64()?) << 64 | u128::from(random.next_u64()?);

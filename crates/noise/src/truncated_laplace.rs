@@ -2,19 +2,19 @@
 
 use crate::NoiseError;
 use crate::noise::Noise;
-use crate::parameter::require;
-use reticent_numerics::Enclosure;
+use reticent_numerics::{Enclosure, require};
 use std::cmp::Ordering;
 
 /// The Laplace distribution of scale 1, given that it lies within `a` of zero, its support in
 /// scales.
 ///
 /// # Distribution
-/// `f(x) = exp(-|x|) / (2 (1 - exp(-a)))` for `|x| <= a`, and zero beyond. Not normalised here: `c = 2 (1 - exp(-a))`, so that the density is
-/// `exp(-|x|)` and the tail `exp(-x) - exp(-a)`.
+/// `f(x) = exp(-|x|) / (2 (1 - exp(-a)))` for `|x| <= a`, and zero beyond. Not normalised here:
+/// `c = 2 (1 - exp(-a))`, so that the density is `exp(-|x|)` and the tail `exp(-x) - exp(-a)`.
 ///
 /// # References
-/// Geng, Ding, Guo, Kumar, *Tight analysis of privacy and utility tradeoff in approximate differential privacy*, 2020.
+/// Geng, Ding, Guo, Kumar, *Tight analysis of privacy and utility tradeoff in approximate
+/// differential privacy*, 2020.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct TruncatedLaplace {
     support_in_scales: f64,
@@ -105,7 +105,10 @@ mod tests {
             assert_eq!(noise.density_bounds(Bounds::exact(support)), Bounds::ZERO);
             assert_eq!(noise.tail_bounds(Bounds::exact(2.0 * support)), Bounds::ZERO);
             let edge = noise.density_bounds(Bounds::new(support * 0.5, support * 2.0));
-            assert!(edge.lower() <= 0.0 && edge.upper() >= (-support * 0.5).exp(), "an edge in doubt is both");
+            assert!(
+                edge.lower() <= 0.0 && edge.upper() >= (-support * 0.5).exp(),
+                "an edge in doubt is both"
+            );
         }
     }
 
@@ -117,19 +120,30 @@ mod tests {
             let sampler = Sampler::new(noise, 1.0, lattice).expect("a table");
             assert!(sampler.acceptance() > 0.9, "{support}: {}", sampler.acceptance());
             let mut random = SeededRandom::new(seed);
-            let draws: Vec<f64> =
-                (0..60_000).map(|_| lattice.value(sampler.draw(&mut random).expect("seeded"))).collect();
+            let draws: Vec<f64> = (0..60_000)
+                .map(|_| lattice.value(sampler.draw(&mut random).expect("seeded")))
+                .collect();
             assert!(draws.iter().all(|x| x.abs() <= support * (1.0 + 1e-12)), "{support}");
-            // Each of 20 cells of equal probability, by P[|X| <= t] = (1 - e^-t)/(1 - e^-a), six standard deviations: a false alarm once in 2.5e7 seeds.
-            let cell = |x: f64, support: f64| ((20.0 * (-x.abs()).exp_m1() / (-support).exp_m1()) as usize).min(19);
+            // Each of 20 cells of equal probability, by P[|X| <= t] = (1 - e^-t)/(1 - e^-a), six
+            // standard deviations: a false alarm once in 2.5e7 seeds.
+            let cell = |x: f64, support: f64| {
+                ((20.0 * (-x.abs()).exp_m1() / (-support).exp_m1()) as usize).min(19)
+            };
             let worst = |support: f64| {
                 let mut counts = [0f64; 20];
                 draws.iter().for_each(|&x| counts[cell(x, support)] += 1.0);
-                counts.iter().map(|count| (count - 3000.0).abs() / (60_000f64 * 0.05 * 0.95).sqrt()).fold(0.0, f64::max)
+                counts
+                    .iter()
+                    .map(|count| (count - 3000.0).abs() / (60_000f64 * 0.05 * 0.95).sqrt())
+                    .fold(0.0, f64::max)
             };
             assert!(worst(support) < 6.0, "{support}: {}", worst(support));
             // Power: a support 10% off is noticed, where the end of the noise can be seen at all.
-            assert!(support > 10.0 || worst(1.1 * support) > 6.0, "{support}: {}", worst(1.1 * support));
+            assert!(
+                support > 10.0 || worst(1.1 * support) > 6.0,
+                "{support}: {}",
+                worst(1.1 * support)
+            );
         }
     }
 
@@ -137,7 +151,8 @@ mod tests {
     fn what_is_no_support_is_refused() {
         for bad in [f64::NAN, 0.0, -1.0, f64::INFINITY, 1e-13, 1e7] {
             assert!(
-                TruncatedLaplace::new(bad).is_err_and(|error| error.to_string().contains("support in scales")),
+                TruncatedLaplace::new(bad)
+                    .is_err_and(|error| error.to_string().contains("support in scales")),
                 "{bad}"
             );
         }

@@ -1,4 +1,4 @@
-//! The promises of the generators, seen from outside: values, threads, forks, other crates.
+//! The guarantees of the generators, seen from outside: values, threads, forks, other crates.
 
 #![allow(unsafe_code, clippy::unwrap_used, clippy::panic)]
 
@@ -6,16 +6,16 @@ use std::collections::HashSet;
 use std::thread;
 
 use reticent_noise::randomness::{
-    Provenance, RandomBits, RandomStreams, RandomnessError, SecureRandom, SecureStreams, SeededRandom, SeededStreams,
-    with_thread_random,
+    Provenance, RandomBits, RandomStreams, RandomnessError, SecureRandom, SecureStreams,
+    SeededRandom, SeededStreams, with_thread_random,
 };
 
 fn draw<const N: usize>(random: &mut impl RandomBits) -> [u64; N] {
     std::array::from_fn(|_| random.next_u64().unwrap())
 }
 
-/// Computed with the Python package cryptography 48.0.0 (OpenSSL): ChaCha20 with the seed as key and
-/// the initial state words 12 to 15 holding the block counter and the stream number.
+/// Computed with the Python package cryptography 48.0.0 (OpenSSL): ChaCha20 with the seed as key
+/// and the initial state words 12 to 15 holding the block counter and the stream number.
 #[test]
 fn a_seed_gives_the_same_words_for_ever() {
     assert_eq!(
@@ -36,7 +36,10 @@ fn a_seed_gives_the_same_words_for_ever() {
     );
     let mut random = SeededRandom::new(42);
     let _: [u64; 1000] = draw(&mut random);
-    assert_eq!(draw(&mut random), [0xfa9543f538c6136d, 0xe0d1bff651ebd731, 0xe235bb083a20385a, 0x1fd15515ff2b6f3d]);
+    assert_eq!(
+        draw(&mut random),
+        [0xfa9543f538c6136d, 0xe0d1bff651ebd731, 0xe235bb083a20385a, 0x1fd15515ff2b6f3d]
+    );
 }
 
 #[test]
@@ -98,11 +101,12 @@ fn provenance_tells_a_seed_from_the_operating_system() {
     assert_eq!(format!("{} {}", Provenance::Secure, Provenance::Seeded), "secure seeded");
 }
 
-/// No two neighbouring words, hence no block of 64 bytes at any alignment, are drawn twice by any of the threads, neither
-/// through the generator of the thread nor through a stream of its own.
+/// No two neighbouring words, hence no block of 64 bytes at any alignment, are drawn twice by any
+/// of the threads, neither through the generator of the thread nor through a stream of its own.
 ///
-/// Among `2^20` pairs of uniform words two are equal with probability below `2^(40 - 129) = 2^-89`: that is the false alarm. (Of single words it would be `2^-25`,
-/// which is too much for a test that is run often.)
+/// Among `2^20` pairs of uniform words two are equal with probability below `2^(40 - 129) = 2^-89`:
+/// that is the false alarm. (Of single words it would be `2^-25`, which is too much for a test that
+/// is run often.)
 #[test]
 fn one_to_sixty_four_threads_never_repeat_two_words() {
     const WORDS: usize = 4096;
@@ -123,7 +127,8 @@ fn one_to_sixty_four_threads_never_repeat_two_words() {
                 .collect();
             workers.into_iter().map(|worker| worker.join().unwrap()).collect()
         });
-        let pairs = batches.iter().flat_map(|words| words.windows(2)).map(|pair| (pair[0], pair[1]));
+        let pairs =
+            batches.iter().flat_map(|words| words.windows(2)).map(|pair| (pair[0], pair[1]));
         seen.extend(pairs.inspect(|_| drawn += 1));
     }
     assert_eq!(drawn, 127 * (2 * WORDS - 1));
@@ -162,8 +167,8 @@ fn byte_chi_square(words: &[u64]) -> f64 {
     counts.iter().map(|&count| (count as f64 - expected).powi(2) / expected).sum()
 }
 
-/// A sanity check, no evidence of security. False alarms, for each run of the secure generator: below
-/// `64 erfc(7/√2) < 2e-10` for the bits and `1e-11` for the bytes.
+/// A sanity check, no evidence of security. False alarms, for each run of the secure generator:
+/// below `64 erfc(7/√2) < 2e-10` for the bits and `1e-11` for the bytes.
 #[test]
 fn bits_and_bytes_are_balanced() {
     const CHI_SQUARE_255_AT_1E_11: f64 = 436.9;
@@ -176,13 +181,19 @@ fn bits_and_bytes_are_balanced() {
         assert!(byte_chi_square(words) < CHI_SQUARE_255_AT_1E_11, "{}", byte_chi_square(words));
     }
 
-    // Power: a bit that is set with probability 0.51, and a byte that is zeroed once in 50 words, must be
-    // noticed, or the above proves nothing.
-    let biased: Vec<u64> =
-        seeded.iter().enumerate().map(|(i, word)| if i % 50 == 0 { word | 1 << 17 } else { *word }).collect();
+    // Power: a bit that is set with probability 0.51, and a byte that is zeroed once in 50 words,
+    // must be noticed, or the above proves nothing.
+    let biased: Vec<u64> = seeded
+        .iter()
+        .enumerate()
+        .map(|(i, word)| if i % 50 == 0 { word | 1 << 17 } else { *word })
+        .collect();
     assert!(worst_bit(&biased) > 7.0, "{}", worst_bit(&biased));
-    let skewed: Vec<u64> =
-        seeded.iter().enumerate().map(|(i, word)| if i % 50 == 0 { word & !0xff } else { *word }).collect();
+    let skewed: Vec<u64> = seeded
+        .iter()
+        .enumerate()
+        .map(|(i, word)| if i % 50 == 0 { word & !0xff } else { *word })
+        .collect();
     assert!(byte_chi_square(&skewed) > CHI_SQUARE_255_AT_1E_11, "{}", byte_chi_square(&skewed));
 }
 
@@ -286,7 +297,9 @@ mod forks {
 
     #[test]
     fn the_generator_of_a_thread_is_not_shared_with_a_child() {
-        let from_thread = || with_thread_random(|random| Ok::<[u64; 300], RandomnessError>(draw(random))).unwrap();
+        let from_thread = || {
+            with_thread_random(|random| Ok::<[u64; 300], RandomnessError>(draw(random))).unwrap()
+        };
         let before = from_thread();
         let child = in_a_child(library_fork, from_thread);
         let sibling = in_a_child(library_fork, from_thread);
@@ -317,24 +330,31 @@ mod forks {
         home: u32,
     }
 
-    const NOT_AT_HOME: RandomnessError = RandomnessError::EntropyUnavailable(getrandom::Error::UNSUPPORTED);
+    const NOT_AT_HOME: RandomnessError =
+        RandomnessError::EntropyUnavailable(getrandom::Error::UNSUPPORTED);
 
     impl EntropySource for AtHomeOnly {
         fn read(&mut self, destination: &mut [u8]) -> Result<usize, RandomnessError> {
-            if std::process::id() == self.home { OperatingSystem.read(destination) } else { Err(NOT_AT_HOME) }
+            if std::process::id() == self.home {
+                OperatingSystem.read(destination)
+            } else {
+                Err(NOT_AT_HOME)
+            }
         }
     }
 
     #[test]
     fn a_child_without_entropy_draws_nothing() {
-        let mut random = FastKeyErasure::keyed_from(AtHomeOnly { home: std::process::id() }).unwrap();
+        let mut random =
+            FastKeyErasure::keyed_from(AtHomeOnly { home: std::process::id() }).unwrap();
         let _: [u64; 250] = draw(&mut random);
         let refused = in_a_child(library_fork, || {
             let first = random.next_u64() == Err(NOT_AT_HOME);
             let mut words = [0; 4];
             let filled = random.fill(&mut words) == Err(RandomnessError::Closed) && words == [0; 4];
             let later = (0..1000).all(|_| random.next_u64() == Err(RandomnessError::Closed));
-            let created = FastKeyErasure::keyed_from(AtHomeOnly { home: 0 }).err() == Some(NOT_AT_HOME);
+            let created =
+                FastKeyErasure::keyed_from(AtHomeOnly { home: 0 }).err() == Some(NOT_AT_HOME);
             [first, filled, later, created].map(u64::from)
         });
         assert_eq!(refused, [1; 4]);
@@ -355,7 +375,10 @@ fn messages_are_sentences() {
     ];
     for error in errors {
         let message = error.to_string();
-        assert!(message.starts_with(|c: char| c.is_ascii_uppercase()) && message.ends_with('.'), "{message}");
+        assert!(
+            message.starts_with(|c: char| c.is_ascii_uppercase()) && message.ends_with('.'),
+            "{message}"
+        );
         assert!(!message.contains("  "), "{message}");
     }
 }

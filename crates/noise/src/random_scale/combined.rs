@@ -3,12 +3,13 @@
 use super::InverseScale;
 use super::moments::product;
 use crate::NoiseError;
-use crate::parameter::{positive, require};
-use reticent_numerics::Enclosure;
+use crate::parameter::positive;
+use reticent_numerics::{Enclosure, require};
 
 /// `T = sum_i a_i T_i` with independent `T_i` and `a_i > 0`.
 ///
-/// `E[exp(-x T)] = prod_i E[exp(-a_i x T_i)]` (Theorem 4.2), and the product rule gives `E[T exp(-x T)]` (Corollary 4.4).
+/// `E[exp(-x T)] = prod_i E[exp(-a_i x T_i)]` (Theorem 4.2), and the product rule gives
+/// `E[T exp(-x T)]` (Corollary 4.4).
 #[derive(Clone, Debug, PartialEq)]
 pub struct Combined {
     parts: Vec<(f64, InverseScale)>,
@@ -33,7 +34,9 @@ impl Combined {
     }
 
     pub(super) fn divided(&self, factor: f64) -> Result<Self, NoiseError> {
-        Combined::new(self.parts.iter().map(|(weight, part)| (weight / factor, part.clone())).collect())
+        Combined::new(
+            self.parts.iter().map(|(weight, part)| (weight / factor, part.clone())).collect(),
+        )
     }
 
     /// The Cauchy product of the parts' moments (Leibniz' rule).
@@ -53,9 +56,9 @@ impl Combined {
     }
 
     pub(super) fn transform<E: Enclosure>(&self, x: &E) -> E {
-        self.parts
-            .iter()
-            .fold(x.exactly(1.0), |product, (weight, part)| product * part.transform(&(x.exactly(*weight) * x.clone())))
+        self.parts.iter().fold(x.exactly(1.0), |product, (weight, part)| {
+            product * part.transform(&(x.exactly(*weight) * x.clone()))
+        })
     }
 
     pub(super) fn tilted_mean<E: Enclosure>(&self, x: &E) -> E {
@@ -65,7 +68,8 @@ impl Combined {
             let weight = x.exactly(*weight);
             let at = weight.clone() * x.clone();
             let value = part.transform(&at);
-            derivative = derivative * value.clone() + product.clone() * weight * part.tilted_mean(&at);
+            derivative =
+                derivative * value.clone() + product.clone() * weight * part.tilted_mean(&at);
             product = product * value;
         }
         derivative

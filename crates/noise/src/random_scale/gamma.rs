@@ -1,13 +1,13 @@
 //! An inverse scale with a gamma distribution.
 
 use crate::NoiseError;
-use crate::parameter::{positive, require};
-use reticent_numerics::Enclosure;
+use crate::parameter::positive;
+use reticent_numerics::{Enclosure, require};
 
 /// `T` with density proportional to `t^(k-1) exp(-t / theta)`.
 ///
-/// `E[exp(-x T)] = (1 + theta x)^-k`: the noise has the tail of a power law. Its mean absolute value is finite for `k > 1` and its variance for
-/// `k > 2` only.
+/// `E[exp(-x T)] = (1 + theta x)^-k`: the noise has the tail of a power law. Its mean absolute
+/// value is finite for `k > 1` and its variance for `k > 2` only.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct GammaScale {
     shape: f64,

@@ -18,8 +18,8 @@ use crate::noise::Noise;
 use reticent_numerics::rounding::{add_down, mul_down};
 use reticent_numerics::{Bounds, Enclosure};
 
-/// The distribution of `T = 1/b`, the random inverse scale of a Laplace draw, through the two integrals by which
-/// everything about the mixture is expressed.
+/// The distribution of `T = 1/b`, the random inverse scale of a Laplace draw, through the two
+/// integrals by which everything about the mixture is expressed.
 #[derive(Clone, Debug, PartialEq)]
 pub enum InverseScale {
     /// One of two values.
@@ -28,7 +28,7 @@ pub enum InverseScale {
     Gamma(GammaScale),
     /// Uniform on an interval.
     Uniform(UniformScale),
-    /// A normal distribution cut to an interval.
+    /// A normal distribution truncated to an interval.
     TruncatedGaussian(TruncatedGaussianScale),
     /// A sum of independent parts with positive weights.
     Combined(Combined),
@@ -46,9 +46,11 @@ impl InverseScale {
         }
     }
 
-    /// `E[T^j exp(-x T)] / j!` for `j = 0 ..= order` and `x >= 0`: up to sign the Taylor coefficients of the transform at `x`.
+    /// `E[T^j exp(-x T)] / j!` for `j = 0 ..= order` and `x >= 0`: up to sign the Taylor
+    /// coefficients of the transform at `x`.
     ///
-    /// As functions of `x` all of them are positive and decrease: the transform is completely monotone.
+    /// As functions of `x` all of them are positive and decrease: the transform is completely
+    /// monotone.
     pub fn tilted_moments<E: Enclosure>(&self, order: usize, x: &E) -> Vec<E> {
         match self {
             InverseScale::TwoPoint(family) => family.tilted_moments(order, x),
@@ -59,7 +61,8 @@ impl InverseScale {
         }
     }
 
-    /// The same shape with every `T` divided by `factor`, and so the noise multiplied by it, up to the rounding of the parameters.
+    /// The same shape with every `T` divided by `factor`, and so the noise multiplied by it, up to
+    /// the rounding of the parameters.
     ///
     /// # Errors
     /// If a parameter leaves the range that its family accepts.
@@ -80,9 +83,10 @@ impl InverseScale {
             InverseScale::Gamma(_) => 0.0,
             InverseScale::Uniform(family) => family.lower(),
             InverseScale::TruncatedGaussian(family) => family.lower(),
-            InverseScale::Combined(family) => {
-                family.parts().iter().fold(0.0, |sum, (weight, part)| add_down(sum, mul_down(*weight, part.least())))
-            }
+            InverseScale::Combined(family) => family
+                .parts()
+                .iter()
+                .fold(0.0, |sum, (weight, part)| add_down(sum, mul_down(*weight, part.least()))),
         }
     }
 
@@ -129,13 +133,15 @@ family_into_inverse_scale!(
 /// A Laplace draw whose inverse scale `T` is drawn afresh, in secret, for each release.
 ///
 /// # Distribution
-/// `f(x) = E[T exp(-|x| T)] / 2` and `P[X > x] = E[exp(-x T)] / 2` for `x >= 0`. The two stages are never carried out: the sampler draws
-/// from the mixture itself, so that no drawn scale exists that could be kept or reused (erratum R7).
+/// `f(x) = E[T exp(-|x| T)] / 2` and `P[X > x] = E[exp(-x T)] / 2` for `x >= 0`. The two stages are
+/// never carried out: the sampler draws from the mixture itself, so that no drawn scale exists that
+/// could be kept or reused (erratum R7).
 ///
 /// # Guarantee
-/// Pure differential privacy with `epsilon = ln(E[T] / E[T exp(-D T)])` for a scalar query of sensitivity `D` (Theorem 4.3), because the
-/// mixture is log-convex on each side and so loses most at its peak. A moment generating function need not exist for positive
-/// arguments (erratum R5); only `E[T]` must be finite.
+/// Pure differential privacy with `epsilon = ln(E[T] / E[T exp(-D T)])` for a scalar query of
+/// sensitivity `D` (Theorem 4.3), because the mixture is log-convex on each side and so loses most
+/// at its peak. A moment generating function need not exist for positive arguments (erratum R5);
+/// only `E[T]` must be finite.
 ///
 /// # References
 /// Mohammady, *Randomized privacy budget differential privacy*, 2018, Theorems 4.1 to 4.3.

@@ -1,20 +1,23 @@
-//! An inverse scale with a normal distribution cut to an interval.
+//! An inverse scale with a normal distribution truncated to an interval.
 
 use super::moments::{product, scaled_powers};
 use crate::NoiseError;
-use crate::parameter::{positive, require};
+use crate::parameter::positive;
 use reticent_numerics::error_function::normal_tail;
 use reticent_numerics::normal;
-use reticent_numerics::{Bounds, Enclosure};
+use reticent_numerics::{Bounds, Enclosure, require};
 
-/// `T` normal with mean `mu` and standard deviation `sigma`, given that it lies in `[lower, upper]`.
+/// `T` normal with mean `mu` and standard deviation `sigma`, given that it lies in
+/// `[lower, upper]`.
 ///
-/// With `A = (lower - mu)/sigma + sigma x` and `B = (upper - mu)/sigma + sigma x`, `phi` and `Phi` the normal density and distribution function, and
+/// With `A = (lower - mu)/sigma + sigma x` and `B = (upper - mu)/sigma + sigma x`, `phi` and `Phi`
+/// the normal density and distribution function, and
 /// `N(x) = exp(-mu x + sigma^2 x^2 / 2) (Phi(B) - Phi(A))`:
 ///
 /// - `E[exp(-x T)] = N(x) / N(0)`,
-/// - `E[T exp(-x T)] = ((mu - sigma^2 x) N(x) + sigma (phi(alpha) exp(-lower x) - phi(beta) exp(-upper x))) / N(0)`, with `alpha` and `beta` the values of `A` and
-///   `B` at `x = 0`: the mean of the same truncation with `mu` moved to `mu - sigma^2 x` (Theorem 4.13).
+/// - `E[T exp(-x T)] = ((mu - sigma^2 x) N(x) + sigma (phi(alpha) exp(-lower x) - phi(beta)
+///   exp(-upper x))) / N(0)`, with `alpha` and `beta` the values of `A` and `B` at `x = 0`: the
+///   mean of the same truncation with `mu` moved to `mu - sigma^2 x` (Theorem 4.13).
 ///
 /// The paper's Eqn 16 lacks the factor `sigma (phi(alpha) - phi(beta))` (erratum R5).
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -28,30 +31,36 @@ pub struct TruncatedGaussianScale {
 }
 
 impl TruncatedGaussianScale {
-    /// The mean and standard deviation before the cut, and the interval.
+    /// The mean and standard deviation before truncation, and the interval.
     ///
     /// # Errors
-    /// Unless `mu` is a number from -1e150 to 1e150, `sigma` one from 1e-150 to 1e150, `0 <= lower < upper <= 1e150`, and the interval within 30 standard
-    /// deviations of the mean.
+    /// Unless `mu` is a number from -1e150 to 1e150, `sigma` one from 1e-150 to 1e150,
+    /// `0 <= lower < upper <= 1e150`, and the interval within 30 standard deviations of the mean.
     pub fn new(mu: f64, sigma: f64, lower: f64, upper: f64) -> Result<Self, NoiseError> {
         require(mu.abs() <= 1e150, "mu", mu, "a number from -1e150 to 1e150")?;
         positive("sigma", sigma)?;
-        require((1e-150..=1e150).contains(&upper), "upper", upper, "a number from 1e-150 to 1e150")?;
+        require(
+            (1e-150..=1e150).contains(&upper),
+            "upper",
+            upper,
+            "a number from 1e-150 to 1e150",
+        )?;
         require(lower >= 0.0 && lower < upper, "lower", lower, "at least 0 and below `upper`")?;
         let near = lower - mu <= 30.0 * sigma && mu - upper <= 30.0 * sigma;
         require(near, "mu", mu, "within 30 standard deviations of the interval")?;
-        let mut family = TruncatedGaussianScale { mu, sigma, lower, upper, normaliser: Bounds::ZERO };
+        let mut family =
+            TruncatedGaussianScale { mu, sigma, lower, upper, normaliser: Bounds::ZERO };
         family.normaliser = family.integrals(&Bounds::ZERO, &NormalFunctions::fast()).0;
         require(family.normaliser.lower() > 0.0, "upper", upper, "far enough above `lower`")?;
         Ok(family)
     }
 
-    /// The mean before the cut.
+    /// The mean before truncation.
     pub fn mu(&self) -> f64 {
         self.mu
     }
 
-    /// The standard deviation before the cut.
+    /// The standard deviation before truncation.
     pub fn sigma(&self) -> f64 {
         self.sigma
     }
@@ -67,7 +76,12 @@ impl TruncatedGaussianScale {
     }
 
     pub(super) fn divided(&self, factor: f64) -> Result<Self, NoiseError> {
-        TruncatedGaussianScale::new(self.mu / factor, self.sigma / factor, self.lower / factor, self.upper / factor)
+        TruncatedGaussianScale::new(
+            self.mu / factor,
+            self.sigma / factor,
+            self.lower / factor,
+            self.upper / factor,
+        )
     }
 
     /// The moments about `lower` times those of the constant `lower`.
@@ -83,10 +97,12 @@ impl TruncatedGaussianScale {
         product(&scaled_powers(order, &x.exactly(self.lower), inverse_mass), &above_lower)
     }
 
-    /// With `s = t - lower`, `w = upper - lower`, `m = mu - sigma^2 x - lower > 0`, and `J_j` the integral of `s^j/j! exp(-x t)` against the density that `N` integrates,
-    /// integration by parts gives
+    /// With `s = t - lower`, `w = upper - lower`, `m = mu - sigma^2 x - lower > 0`, and `J_j` the
+    /// integral of `s^j/j! exp(-x t)` against the density that `N` integrates, integration by parts
+    /// gives
     ///
-    /// `j J_j = m J_(j-1) + sigma^2 J_(j-2) - sigma w^(j-1)/(j-1)! phi(beta) exp(-upper x) + [j = 1] sigma phi(alpha) exp(-lower x)`.
+    /// `j J_j = m J_(j-1) + sigma^2 J_(j-2) - sigma w^(j-1)/(j-1)! phi(beta) exp(-upper x) + [j =
+    /// 1] sigma phi(alpha) exp(-lower x)`.
     fn rising_moments<E: Enclosure>(&self, order: usize, x: &E, m: &E) -> Vec<E> {
         let sigma = x.exactly(self.sigma);
         let variance = sigma.clone() * sigma.clone();
@@ -99,21 +115,28 @@ impl TruncatedGaussianScale {
             } else {
                 variance.clone() * moments[j - 2].clone()
             };
-            moments.push((m.clone() * moments[j - 1].clone() + before - at_upper.clone()) / x.exactly(j as f64));
+            moments.push(
+                (m.clone() * moments[j - 1].clone() + before - at_upper.clone())
+                    / x.exactly(j as f64),
+            );
             at_upper = at_upper * width.clone() / x.exactly(j as f64);
         }
         moments
     }
 
-    /// The same for `m = -distance <= 0`, where the recurrence has positive terms only if it runs downwards.
+    /// The same for `m = -distance <= 0`, where the recurrence has positive terms only if it runs
+    /// downwards.
     ///
-    /// On `[0, w]` the density is `phi(alpha) exp(-lower x) / sigma` times `exp(-q(s))` with `q(s) = s distance/sigma^2 + s^2/(2 sigma^2)`. With `s = w r`, `Y = w distance/sigma^2` and
-    /// `G = w^2/(2 sigma^2)`, the numbers `k_n = (n+1) ∫_0^1 r^n exp(-Y r - G r^2) dr`, which lie between 0 and 1, satisfy
+    /// On `[0, w]` the density is `phi(alpha) exp(-lower x) / sigma` times `exp(-q(s))` with
+    /// `q(s) = s distance/sigma^2 + s^2/(2 sigma^2)`. With `s = w r`, `Y = w distance/sigma^2` and
+    /// `G = w^2/(2 sigma^2)`, the numbers `k_n = (n+1) ∫_0^1 r^n exp(-Y r - G r^2) dr`, which lie
+    /// between 0 and 1, satisfy
     ///
     /// `k_n = exp(-Y - G) + Y/(n+2) k_(n+1) + 2 G/(n+3) k_(n+2)`.
     ///
-    /// Started far up with `[0, 1]`, this forgets its start as an exponential series does. Where `q(w)` is large the integral is cut at a smaller `w`: since
-    /// `q(s) >= s q(w)/w` beyond, the rest is at most `exp(-q) sum_{i<=n} q^i/i! (w/q)^(n+1)` with `q = q(w)`.
+    /// Started far up with `[0, 1]`, this forgets its start as an exponential series does. Where
+    /// `q(w)` is large the integral is cut at a smaller `w`: since `q(s) >= s q(w)/w` beyond, the
+    /// rest is at most `exp(-q) sum_{i<=n} q^i/i! (w/q)^(n+1)` with `q = q(w)`.
     fn falling_moments<E: Enclosure>(&self, order: usize, x: &E, distance: &E) -> Vec<E> {
         let variance = x.exactly(self.sigma) * x.exactly(self.sigma);
         let exponents = |w: &E| {
@@ -133,7 +156,9 @@ impl TruncatedGaussianScale {
         let (linear, quadratic) = exponents(&width);
         let exponent = linear.clone() + quadratic.clone();
         let decay = (-exponent.clone()).exp();
-        let highest = order + (4.0 * exponent.bounds().upper().clamp(0.0, 1e5)) as usize + x.precision() as usize;
+        let highest = order
+            + (4.0 * exponent.bounds().upper().clamp(0.0, 1e5)) as usize
+            + x.precision() as usize;
         let twice_quadratic = quadratic.times_power_of_two(1);
         let (mut above, mut here) = (x.between(0.0, 1.0), x.between(0.0, 1.0));
         let mut scaled = vec![x.exactly(0.0); order + 1];
@@ -147,7 +172,11 @@ impl TruncatedGaussianScale {
             }
         }
         // w^(n+1)/(n+1)! and exp(-q) q^i/i!
-        let powers = scaled_powers(order + 1, &width, self.density_at(self.lower, x) / x.exactly(self.sigma));
+        let powers = scaled_powers(
+            order + 1,
+            &width,
+            self.density_at(self.lower, x) / x.exactly(self.sigma),
+        );
         let rest_terms = scaled_powers(order, &exponent, decay);
         let (mut rest_sum, mut rest_power) = (x.exactly(0.0), powers[0].clone());
         let per_exponent = width / exponent;
@@ -156,17 +185,23 @@ impl TruncatedGaussianScale {
                 rest_sum = rest_sum.clone() + rest_terms[n].clone();
                 rest_power = rest_power.clone() * per_exponent.clone();
                 let moment = scaled[n].clone() * powers[n + 1].clone();
-                if is_cut { moment + x.exactly(0.0).hull(rest_sum.clone() * rest_power.clone()) } else { moment }
+                if is_cut {
+                    moment + x.exactly(0.0).hull(rest_sum.clone() * rest_power.clone())
+                } else {
+                    moment
+                }
             })
             .collect()
     }
 
     /// `(end - mu)/sigma + sigma x`.
     fn standardised<E: Enclosure>(&self, end: f64, x: &E) -> E {
-        (x.exactly(end) - x.exactly(self.mu)) / x.exactly(self.sigma) + x.exactly(self.sigma) * x.clone()
+        (x.exactly(end) - x.exactly(self.mu)) / x.exactly(self.sigma)
+            + x.exactly(self.sigma) * x.clone()
     }
 
-    /// `phi((end - mu)/sigma) exp(-end x)`, which is also `exp(-mu x + sigma^2 x^2/2) phi(A)` with `A` of that end.
+    /// `phi((end - mu)/sigma) exp(-end x)`, which is also `exp(-mu x + sigma^2 x^2/2) phi(A)` with
+    /// `A` of that end.
     fn density_at<E: Enclosure>(&self, end: f64, x: &E) -> E {
         let z = (x.exactly(end) - x.exactly(self.mu)) / x.exactly(self.sigma);
         let exponent = (z.clone() * z).times_power_of_two(-1) + x.exactly(end) * x.clone();
@@ -175,9 +210,11 @@ impl TruncatedGaussianScale {
 
     /// `N(x)` and `N(0) E[T exp(-x T)]`, in whichever of three forms neither overflows nor cancels.
     ///
-    /// With `e_l` and `e_u` the [densities](Self::density_at) at the ends, `m` Mills' ratio and `r(z) = 1 - z m(z)`: where `A >= 1`,
-    /// `N = e_l m(A) - e_u m(B)`, and because `mu - sigma^2 x` is `lower - sigma A` as well as `upper - sigma B`, the second integral is
-    /// `e_l (lower m(A) + sigma r(A)) - e_u (upper m(B) + sigma r(B))`. Where `B <= -1` the same holds mirrored, with `-A`, `-B` and `-sigma`.
+    /// With `e_l` and `e_u` the [densities](Self::density_at) at the ends, `m` Mills' ratio and
+    /// `r(z) = 1 - z m(z)`: where `A >= 1`, `N = e_l m(A) - e_u m(B)`, and because `mu - sigma^2 x`
+    /// is `lower - sigma A` as well as `upper - sigma B`, the second integral is `e_l (lower m(A) +
+    /// sigma r(A)) - e_u (upper m(B) + sigma r(B))`. Where `B <= -1` the same holds mirrored, with
+    /// `-A`, `-B` and `-sigma`.
     fn integrals<E: Enclosure>(&self, x: &E, normal: &NormalFunctions<E>) -> (E, E) {
         let a = self.standardised(self.lower, x);
         let b = self.standardised(self.upper, x);
@@ -192,11 +229,13 @@ impl TruncatedGaussianScale {
             return (low.0 - high.0, low.1 - high.1);
         }
         if b.bounds().upper() <= -1.0 {
-            let (low, high) = (at_end(self.lower, -a, -sigma.clone()), at_end(self.upper, -b, -sigma));
+            let (low, high) =
+                (at_end(self.lower, -a, -sigma.clone()), at_end(self.upper, -b, -sigma));
             return (high.0 - low.0, high.1 - low.1);
         }
         let sigma_x = sigma.clone() * x.clone();
-        let exponent = (sigma_x.clone() * sigma_x.clone()).times_power_of_two(-1) - x.exactly(self.mu) * x.clone();
+        let exponent = (sigma_x.clone() * sigma_x.clone()).times_power_of_two(-1)
+            - x.exactly(self.mu) * x.clone();
         let mass = exponent.exp() * ((normal.tail)(&a) - (normal.tail)(&b));
         let centre = x.exactly(self.mu) - sigma.clone() * sigma_x;
         let ends = self.density_at(self.lower, x) - self.density_at(self.upper, x);
@@ -232,8 +271,8 @@ impl<E: Enclosure> NormalFunctions<E> {
         NormalFunctions {
             tail: normal_tail,
             mills_ratio: |z| {
-                let density =
-                    (-(z.clone() * z.clone()).times_power_of_two(-1)).exp() / z.pi().times_power_of_two(1).sqrt();
+                let density = (-(z.clone() * z.clone()).times_power_of_two(-1)).exp()
+                    / z.pi().times_power_of_two(1).sqrt();
                 normal_tail(z) / density
             },
         }
@@ -242,15 +281,21 @@ impl<E: Enclosure> NormalFunctions<E> {
 
 impl NormalFunctions<Bounds> {
     fn fast() -> Self {
-        NormalFunctions { tail: |z| normal::normal_sf(*z), mills_ratio: |z| normal::mills_ratio(*z) }
+        NormalFunctions {
+            tail: |z| normal::normal_sf(*z),
+            mills_ratio: |z| normal::mills_ratio(*z),
+        }
     }
 }
 
-/// Mills' ratio `m(z) = Q(z) / phi(z)` and `1 - z m(z)`, for `z >= 1`, also where `Q` and `phi` underflow.
+/// Mills' ratio `m(z) = Q(z) / phi(z)` and `1 - z m(z)`, for `z >= 1`, also where `Q` and `phi`
+/// underflow.
 ///
-/// Far out by the continued fraction `m = 1/(z + K)`, `K = 1/(z + 2/(z + 3/(z + ...)))`, whose successive convergents lie on either side of the
-/// value because all its coefficients are positive (Abramowitz and Stegun, 26.2.14); then `1 - z m = K m`. Stopping after `n` levels leaves a
-/// relative error of about `exp(-z sqrt(8 n))`; the bracket itself is taken from the convergents and does not rely on that.
+/// Far out by the continued fraction `m = 1/(z + K)`, `K = 1/(z + 2/(z + 3/(z + ...)))`, whose
+/// successive convergents lie on either side of the value because all its coefficients are positive
+/// (Abramowitz and Stegun, 26.2.14); then `1 - z m = K m`. Stopping after `n` levels leaves a
+/// relative error of about `exp(-z sqrt(8 n))`; the bracket itself is taken from the convergents
+/// and does not rely on that.
 fn mills_ratio<E: Enclosure>(z: &E, normal: &NormalFunctions<E>) -> (E, E) {
     let one = z.exactly(1.0);
     let least = z.bounds().lower();

@@ -2,14 +2,15 @@
 
 use super::moments::scaled_powers;
 use crate::NoiseError;
-use crate::parameter::{positive, require};
-use reticent_numerics::Enclosure;
+use crate::parameter::positive;
+use reticent_numerics::{Enclosure, require};
 
 /// `T = first` with probability `weight`, and `second` otherwise.
 ///
-/// The paper's "Bernoulli brings nothing" is the opposite of what is true: maximising usefulness, or minimising the l1 or
-/// l2 error, over all distributions of `T` at a given epsilon is a linear programme with one constraint besides total mass one, so
-/// an optimum sits on two points (erratum R3).
+/// The paper's "Bernoulli brings nothing" is the opposite of what is true: maximising usefulness,
+/// or minimising the l1 or l2 error, over all distributions of `T` at a given epsilon is a linear
+/// programme with one constraint besides total mass one, so an optimum sits on two points (erratum
+/// R3).
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct TwoPointScale {
     first: f64,
@@ -25,7 +26,12 @@ impl TwoPointScale {
     pub fn new(first: f64, second: f64, weight: f64) -> Result<Self, NoiseError> {
         positive("first inverse scale", first)?;
         positive("second inverse scale", second)?;
-        require((0.0..=1.0).contains(&weight), "probability of the first", weight, "a number from 0 to 1")?;
+        require(
+            (0.0..=1.0).contains(&weight),
+            "probability of the first",
+            weight,
+            "a number from 0 to 1",
+        )?;
         Ok(TwoPointScale { first, second, weight })
     }
 
@@ -62,7 +68,9 @@ impl TwoPointScale {
     pub(super) fn tilted_moments<E: Enclosure>(&self, order: usize, x: &E) -> Vec<E> {
         let weight = x.exactly(self.weight);
         let rest = x.exactly(1.0) - weight.clone();
-        let of = |t: f64, weight: E| scaled_powers(order, &x.exactly(t), weight * (-(x.exactly(t) * x.clone())).exp());
+        let of = |t: f64, weight: E| {
+            scaled_powers(order, &x.exactly(t), weight * (-(x.exactly(t) * x.clone())).exp())
+        };
         of(self.first, weight).into_iter().zip(of(self.second, rest)).map(|(a, b)| a + b).collect()
     }
 

@@ -2,14 +2,13 @@
 
 use super::moments::{exponential_moments, product, scaled_powers};
 use crate::NoiseError;
-use crate::parameter::require;
-use reticent_numerics::Enclosure;
+use reticent_numerics::{Enclosure, require};
 use std::cmp::Ordering;
 
 /// `T` uniform on `[lower, upper]`.
 ///
-/// With `h = (upper - lower) x`: `E[exp(-x T)] = exp(-lower x) m_0(h)` and `E[T exp(-x T)] = exp(-lower x) (lower m_0(h) + (upper - lower) m_1(h))`, where
-/// `m_j(h) = ∫_0^1 s^j exp(-h s) ds`.
+/// With `h = (upper - lower) x`: `E[exp(-x T)] = exp(-lower x) m_0(h)` and `E[T exp(-x T)] =
+/// exp(-lower x) (lower m_0(h) + (upper - lower) m_1(h))`, where `m_j(h) = ∫_0^1 s^j exp(-h s) ds`.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct UniformScale {
     lower: f64,
@@ -22,7 +21,12 @@ impl UniformScale {
     /// # Errors
     /// Unless `0 <= lower < upper <= 1e150`, with an upper end of at least 1e-150.
     pub fn new(lower: f64, upper: f64) -> Result<Self, NoiseError> {
-        require((1e-150..=1e150).contains(&upper), "upper", upper, "a number from 1e-150 to 1e150")?;
+        require(
+            (1e-150..=1e150).contains(&upper),
+            "upper",
+            upper,
+            "a number from 1e-150 to 1e150",
+        )?;
         require(lower >= 0.0 && lower < upper, "lower", lower, "at least 0 and below `upper`")?;
         Ok(UniformScale { lower, upper })
     }
@@ -41,11 +45,15 @@ impl UniformScale {
         UniformScale::new(self.lower / factor, self.upper / factor)
     }
 
-    /// With `T = lower + w S` and `S` uniform on `[0, 1]`: the moments of the constant `lower` times those of `w S`, which are
-    /// `w^j m_j(w x) / j!`.
+    /// With `T = lower + w S` and `S` uniform on `[0, 1]`: the moments of the constant `lower`
+    /// times those of `w S`, which are `w^j m_j(w x) / j!`.
     pub(super) fn tilted_moments<E: Enclosure>(&self, order: usize, x: &E) -> Vec<E> {
         let width = self.width(x);
-        let powers = scaled_powers(order, &x.exactly(self.lower), (-(x.exactly(self.lower) * x.clone())).exp());
+        let powers = scaled_powers(
+            order,
+            &x.exactly(self.lower),
+            (-(x.exactly(self.lower) * x.clone())).exp(),
+        );
         let mut of_width = exponential_moments(order, &(width.clone() * x.clone()));
         let mut power = x.exactly(1.0);
         for moment in &mut of_width {
@@ -67,7 +75,8 @@ impl UniformScale {
     pub(super) fn tilted_mean<E: Enclosure>(&self, x: &E) -> E {
         let width = self.width(x);
         let h = width.clone() * x.clone();
-        let mean = x.exactly(self.lower) * exponential_moment(0, &h) + width * exponential_moment(1, &h);
+        let mean =
+            x.exactly(self.lower) * exponential_moment(0, &h) + width * exponential_moment(1, &h);
         (-(x.exactly(self.lower) * x.clone())).exp() * mean
     }
 }
@@ -83,8 +92,8 @@ fn exponential_moment<E: Enclosure>(j: u32, h: &E) -> E {
     if j == 0 { first / h.clone() } else { (first - h.clone() * decay) / (h.clone() * h.clone()) }
 }
 
-/// The power series `sum_n (-h)^n / (n! (n + j + 1))` for `0 <= h <= 1`. Its terms alternate and decrease, so the error is at most the
-/// first one left out.
+/// The power series `sum_n (-h)^n / (n! (n + j + 1))` for `0 <= h <= 1`. Its terms alternate and
+/// decrease, so the error is at most the first one left out.
 fn exponential_moment_near_zero<E: Enclosure>(j: u32, h: &E) -> E {
     // Compared at the precision of h: beyond a thousand bits f64 cannot hold it.
     let negligible = h.exactly(1.0).times_power_of_two(-(h.precision() as i32) - 4);

@@ -8,7 +8,7 @@ use super::RandomnessError;
 ///
 /// # Contract
 /// Each word that is returned is uniform on `0..2^64`, independent of all others, and is returned
-/// once. A generator that cannot promise this for the next word returns an error in its place.
+/// once. A generator that cannot guarantee this for the next word returns an error instead.
 pub trait RandomBits {
     /// The next word.
     ///

@@ -51,7 +51,10 @@ impl EntropySource for OperatingSystem {
 /// # Errors
 /// When the source fails, delivers too little, or delivers what a working source would deliver with
 /// probability below `2^-60` ([`looks_random`], [`SeenKeys`]). `key` is zero then.
-pub(super) fn draw_key(source: &mut impl EntropySource, key: &mut [u8; KEY_BYTES]) -> Result<(), RandomnessError> {
+pub(super) fn draw_key(
+    source: &mut impl EntropySource,
+    key: &mut [u8; KEY_BYTES],
+) -> Result<(), RandomnessError> {
     key.zeroize();
     let drawn = source.read(key).and_then(|delivered| vet(delivered, key));
     if drawn.is_err() {
@@ -141,7 +144,10 @@ mod tests {
         let mut repeating = counting;
         repeating.copy_within(0..8, 24);
         for bytes in [[0; KEY_BYTES], [0xff; KEY_BYTES], half_written, repeating] {
-            assert_eq!(draw(&bytes, KEY_BYTES), (Err(RandomnessError::EntropyImplausible), [0; KEY_BYTES]));
+            assert_eq!(
+                draw(&bytes, KEY_BYTES),
+                (Err(RandomnessError::EntropyImplausible), [0; KEY_BYTES])
+            );
         }
         assert_eq!(draw(&counting, KEY_BYTES), (Ok(()), counting));
     }
@@ -151,7 +157,10 @@ mod tests {
         let bytes: [u8; KEY_BYTES] = std::array::from_fn(|i| 100 + i as u8);
         for delivered in [0, 1, 31, 33, usize::MAX] {
             let (drawn, key) = draw(&bytes, delivered);
-            assert!(matches!(drawn, Err(RandomnessError::EntropyShort { needed: 32, .. })), "{delivered}");
+            assert!(
+                matches!(drawn, Err(RandomnessError::EntropyShort { needed: 32, .. })),
+                "{delivered}"
+            );
             assert_eq!(key, [0; KEY_BYTES]);
         }
     }
@@ -164,8 +173,10 @@ mod tests {
         assert!(seen.insert(5 + 1024) && seen.insert(5));
     }
 
-    /// Other tests of this process draw keys at the same time, and one of them may take the slot between two draws of this one: once in a thousand times if it falls between
-    /// them, which it does in at most every hundredth pair. That this happens to ten pairs in a row has a probability below `1e-5^10`.
+    /// Other tests of this process draw keys at the same time, and one of them may take the slot
+    /// between two draws of this one: once in a thousand times if it falls between them, which it
+    /// does in at most every hundredth pair. That this happens to ten pairs in a row has a
+    /// probability below `1e-5^10`.
     #[test]
     fn a_source_that_repeats_itself_is_refused() {
         let bytes: [u8; KEY_BYTES] = std::array::from_fn(|i| 200 + i as u8);

@@ -7,7 +7,6 @@ use thiserror::Error;
 /// None of these is worth retrying with the same generator: it stays closed. A new generator may
 /// work once the operating system delivers entropy again.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
-#[non_exhaustive]
 pub enum RandomnessError {
     /// The entropy source reported a failure.
     #[error("The operating system delivered no entropy, so no random number was drawn: {0}.")]
@@ -15,7 +14,8 @@ pub enum RandomnessError {
 
     /// The entropy source delivered another number of bytes than was asked for.
     #[error(
-        "The entropy source delivered {delivered} bytes where a key needs {needed}, so no random number was drawn."
+        "The entropy source delivered {delivered} bytes where a key needs {needed}, so no random \
+         number was drawn."
     )]
     EntropyShort {
         /// How many bytes were delivered.
@@ -24,8 +24,12 @@ pub enum RandomnessError {
         needed: u8,
     },
 
-    /// The delivered bytes contain zero or equal words, as from a source that is broken or a mere stub.
-    #[error("The entropy source delivered bytes that are plainly not random, so no random number was drawn.")]
+    /// The delivered bytes contain zero or equal words, as from a source that is broken or a mere
+    /// stub.
+    #[error(
+        "The entropy source delivered bytes that are plainly not random, so no random number was \
+         drawn."
+    )]
     EntropyImplausible,
 
     /// The entropy source delivered a key that this process has been given before.
@@ -34,7 +38,8 @@ pub enum RandomnessError {
 
     /// Without a fork handler a forked process could repeat the noise of its parent.
     #[error(
-        "This process could not arrange to notice its own forks (error {code}), and a generator that a fork copies \
+        "This process could not arrange to notice its own forks (error {code}), and a generator \
+         that a fork copies \
          would repeat its noise, so no random number was drawn."
     )]
     ForkUnnoticed {
@@ -43,7 +48,9 @@ pub enum RandomnessError {
     },
 
     /// An earlier failure closed this generator.
-    #[error("This generator was closed by an earlier failure of its entropy source; make a new one.")]
+    #[error(
+        "This generator was closed by an earlier failure of its entropy source; make a new one."
+    )]
     Closed,
 }
 

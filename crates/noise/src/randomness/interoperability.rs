@@ -5,7 +5,9 @@
 
 use rand_core::{TryCryptoRng, TryRng};
 
-use super::{EntropySource, FastKeyErasure, RandomBits, RandomnessError, SecureRandom, SeededRandom};
+use super::{
+    EntropySource, FastKeyErasure, RandomBits, RandomnessError, SecureRandom, SeededRandom,
+};
 
 impl<E: EntropySource> TryRng for FastKeyErasure<E> {
     type Error = RandomnessError;

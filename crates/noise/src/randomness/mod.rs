@@ -11,13 +11,17 @@
 //! generator for each part of a table that is filled in parallel.
 //!
 //! ```
-//! use reticent_noise::randomness::{Provenance, RandomBits, RandomnessError, SecureRandom, with_thread_random};
+//! use reticent_noise::randomness::{
+//!     Provenance, RandomBits, RandomnessError, SecureRandom, with_thread_random,
+//! };
 //!
 //! let mut random = SecureRandom::new()?;
 //! assert_ne!(random.next_u64()?, random.next_u64()?);
 //! assert_eq!(random.provenance(), Provenance::Secure);
 //!
-//! let coin = with_thread_random(|random| Ok::<bool, RandomnessError>(random.next_u64()? >> 63 == 1))?;
+//! let coin = with_thread_random(|random| {
+//!     Ok::<bool, RandomnessError>(random.next_u64()? >> 63 == 1)
+//! })?;
 //! # let _ = coin;
 //! # Ok::<(), RandomnessError>(())
 //! ```

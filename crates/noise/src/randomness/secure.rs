@@ -17,17 +17,18 @@ pub type SecureRandom = FastKeyErasure<OperatingSystem>;
 /// # Construction
 /// A key `k_0` of 256 bits comes from the entropy source. A refill `i` computes 4096 bytes of the
 /// ChaCha20 keystream of `k_i` with nonce 0; the first 32 bytes become `k_(i+1)` and replace `k_i`,
-/// the other 508 words are handed out, and each is erased as it is. Telling the words of `n` refills
-/// from uniform ones is, by a hybrid argument over the keys, at most `n` times as easy as telling one
-/// ChaCha20 keystream from a random one. No key is used for more than 64 blocks, far from the `2^32` at
-/// which the block counter of RFC 8439 would repeat.
+/// the other 508 words are handed out, and each is erased as it is. Telling the words of `n`
+/// refills from uniform ones is, by a hybrid argument over the keys, at most `n` times as easy as
+/// telling one ChaCha20 keystream from a random one. No key is used for more than 64 blocks, far
+/// from the `2^32` at which the block counter of RFC 8439 would repeat.
 ///
 /// # Guarantees
 /// - *Forward secrecy.* The memory of a generator holds neither words already drawn nor anything
 ///   from which they follow. Key and unread words are on the heap, so that moving the generator
 ///   leaves no copy of them, and are zeroized when it is dropped.
 /// - *Forks.* After a `fork` the child discards the words it inherited and draws a new key from the
-///   entropy source before its first word; what a bare system call can evade is listed in `fork.rs`.
+///   entropy source before its first word; what a bare system call can evade is listed in
+///   `fork.rs`.
 /// - *Fail closed.* When a key is needed and the source fails, is short, or repeats itself, the
 ///   draw is an error and so is every later one.
 /// - Not `Clone`: two copies would draw the same noise.
@@ -57,7 +58,8 @@ impl SecureRandom {
     /// A generator with a key of its own from the operating system.
     ///
     /// # Errors
-    /// When the operating system delivers no usable entropy or the fork handler cannot be registered.
+    /// When the operating system delivers no usable entropy or the fork handler cannot be
+    /// registered.
     pub fn new() -> Result<Self, RandomnessError> {
         Self::keyed_from(OperatingSystem)
     }
@@ -161,7 +163,9 @@ impl<E: EntropySource> Drop for FastKeyErasure<E> {
 impl<E: EntropySource> fmt::Debug for FastKeyErasure<E> {
     /// Prints the provenance and nothing of the state.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("FastKeyErasure").field("provenance", &self.provenance()).finish_non_exhaustive()
+        f.debug_struct("FastKeyErasure")
+            .field("provenance", &self.provenance())
+            .finish_non_exhaustive()
     }
 }
 
@@ -193,7 +197,8 @@ mod tests {
         last_key: &'a Cell<[u8; KEY_BYTES]>,
     }
 
-    const FAILURE: RandomnessError = RandomnessError::EntropyUnavailable(getrandom::Error::new_custom(1));
+    const FAILURE: RandomnessError =
+        RandomnessError::EntropyUnavailable(getrandom::Error::new_custom(1));
 
     impl EntropySource for Moody<'_> {
         #[allow(clippy::panic)]
@@ -226,7 +231,11 @@ mod tests {
 
     impl Bench {
         fn new(mood: Mood) -> Self {
-            Self { mood: Cell::new(mood), keys_given: Cell::new(0), last_key: Cell::new([0; KEY_BYTES]) }
+            Self {
+                mood: Cell::new(mood),
+                keys_given: Cell::new(0),
+                last_key: Cell::new([0; KEY_BYTES]),
+            }
         }
 
         fn generator(&self) -> Result<FastKeyErasure<Moody<'_>>, RandomnessError> {
@@ -259,7 +268,8 @@ mod tests {
         ]
     }
 
-    /// The first `refills` refills of the documented construction, computed with the cipher's other interface.
+    /// The first `refills` refills of the documented construction, computed with the cipher's other
+    /// interface.
     fn construction(mut key: [u8; KEY_BYTES], refills: usize) -> Vec<u64> {
         let mut words = Vec::new();
         for _ in 0..refills {

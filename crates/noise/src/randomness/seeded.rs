@@ -11,11 +11,11 @@ use super::{KEY_BYTES, Provenance, RandomBits, RandomnessError};
 /// the noise. Its [`Provenance`] is [`Seeded`](Provenance::Seeded), and it is no `TryCryptoRng`.
 ///
 /// # Words
-/// Word `8 b + j` of stream `s` is the little-endian word `j` of the ChaCha20 block whose key is the
-/// seed, whose 64-bit block counter is `b` and whose 64-bit nonce is `s`, as in Bernstein's original
-/// layout. (In that of RFC 8439: counter `b mod 2^32`, nonce `⌊b / 2^32⌋ ‖ s`.) A seed given as a
-/// number stands for its eight little-endian bytes followed by zeros. Different streams never meet,
-/// so the streams of one seed can be drawn in parallel and in any order.
+/// Word `8 b + j` of stream `s` is the little-endian word `j` of the ChaCha20 block whose key is
+/// the seed, whose 64-bit block counter is `b` and whose 64-bit nonce is `s`, as in Bernstein's
+/// original layout. (In that of RFC 8439: counter `b mod 2^32`, nonce `⌊b / 2^32⌋ ‖ s`.) A seed
+/// given as a number stands for its eight little-endian bytes followed by zeros. Different streams
+/// never meet, so the streams of one seed can be drawn in parallel and in any order.
 ///
 /// ```
 /// use reticent_noise::randomness::{RandomBits, SeededRandom};
@@ -122,8 +122,8 @@ impl fmt::Debug for SeededRandom {
 mod tests {
     use super::*;
 
-    /// Blocks `2^32 - 1` and `2^32` of stream 5, computed with OpenSSL 3:
-    /// `openssl enc -chacha20 -K 2a00…00 -iv ffffffff000000000500000000000000`, and the block after.
+    /// Blocks `2^32 - 1` and `2^32` of stream 5, computed with OpenSSL 3: `openssl enc -chacha20 -K
+    /// 2a00…00 -iv ffffffff000000000500000000000000`, and the block after.
     #[test]
     fn the_block_counter_carries_into_its_high_half() {
         let mut random = SeededRandom::new(42).stream(5);

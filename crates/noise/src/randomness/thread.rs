@@ -14,7 +14,9 @@ thread_local! {
 ///
 /// # Errors
 /// When the generator cannot be made, and whatever `draw` returns.
-pub fn with_thread_random<T, Error>(draw: impl FnOnce(&mut SecureRandom) -> Result<T, Error>) -> Result<T, Error>
+pub fn with_thread_random<T, Error>(
+    draw: impl FnOnce(&mut SecureRandom) -> Result<T, Error>,
+) -> Result<T, Error>
 where
     Error: From<RandomnessError>,
 {
