@@ -1,14 +1,16 @@
 //! What ran, as plain data.
 
+use crate::{TextError, Words, written};
 use serde::{Deserialize, Serialize};
+use std::str::FromStr;
 
 /// A release, described completely enough that an accountant needs no other source.
 ///
 /// Variants are only ever added and never change their meaning. Whoever reads events names every
 /// variant: one that is added does not compile until each accountant says what it knows of it. All
-/// parameters are those that
-/// were certified, not those that were asked for; the noise that is drawn is at least this much. `sensitivity` is the most by which one privacy unit moves the released value, in the
-/// norm that the variant names.
+/// parameters are those that were certified, not those that were asked for; the noise that is drawn
+/// is at least this much. `sensitivity` is the most by which one privacy unit moves the released
+/// value, in the norm that the variant names.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "mechanism", rename_all = "kebab-case")]
 pub enum Event {
@@ -45,8 +47,10 @@ pub enum Event {
         /// The sensitivity.
         sensitivity: f64,
     },
-    /// Noise on a scalar from a table of exact weights: the step `k`, and the step `-k`, with probability `w_k / (w_0 + 2 w_1 + 2 w_2 + ...)`, the
-    /// weights not increasing. Noise on real numbers is uniform within half a step of the step that was drawn; its privacy is that of the steps.
+    /// Noise on a scalar from a table of exact weights: the step `k`, and the step `-k`, with
+    /// probability `w_k / (w_0 + 2 w_1 + 2 w_2 + ...)`, the weights not increasing. Noise on real
+    /// numbers is uniform within half a step of the step that was drawn; its privacy is that of the
+    /// steps.
     Tabulated {
         /// `w_k = a 2^b` as `(a, b)`, from `k = 0` on; zero beyond.
         weights: Vec<(u64, u32)>,
@@ -140,21 +144,23 @@ pub enum Event {
         /// The loss.
         epsilon: f64,
     },
-    /// Some mechanism of which nothing is known but that it is `(epsilon, delta)`-differentially private. A probabilistic promise is
-    /// written this way too, with the same numbers: that is what its post-processing keeps (erratum L4).
+    /// Some mechanism of which nothing is known but that it is `(epsilon, delta)`-differentially
+    /// private. A probabilistic guarantee is written this way too, with the same numbers: that is
+    /// what its post-processing keeps (erratum L4).
     Approximate {
         /// The loss.
         epsilon: f64,
-        /// The probability that is excepted; 0 for a pure promise.
+        /// A small probability `delta`; 0 for pure DP.
         delta: f64,
     },
-    /// Some mechanism of which nothing is known but that it is `rho`-zero-concentrated differentially private.
+    /// Some mechanism of which nothing is known but that it is `rho`-zero-concentrated
+    /// differentially private.
     ZeroConcentrated {
         /// The Rényi divergence of every order `alpha` is at most `alpha * rho`.
         rho: f64,
     },
-    /// Another event, run on a secret sample that each privacy unit enters with probability `rate`, independently of all others. Neighbours add or remove
-    /// one unit.
+    /// Another event, run on a secret sample that each privacy unit enters with probability `rate`,
+    /// independently of all others. Neighbours add or remove one unit.
     PoissonSubsampled {
         /// The probability of entering the sample.
         rate: f64,
@@ -175,32 +181,92 @@ pub enum Event {
     },
 }
 
+written! {
+    Event, "mechanism", mechanism, also &["subsample", "times"];
+    Laplace => "laplace" { scale, sensitivity = 1.0 }
+    DiscreteLaplace => "discrete-laplace" { scale, sensitivity = 1 }
+    Staircase => "staircase" { epsilon, gamma, sensitivity = 1.0 }
+    TruncatedLaplace => "truncated-laplace" { scale, support_in_scales, sensitivity = 1.0 }
+    Tabulated => "tabulated" { weights, sensitivity_steps = 1, spacing = 1.0 }
+    Gaussian => "gaussian" { sigma, sensitivity = 1.0 }
+    DiscreteGaussian => "discrete-gaussian" { sigma, sensitivity = 1 }
+    GeneralizedGaussian => "generalized-gaussian" { order, scale, sensitivities = vec![1.0] }
+    TruncatedGeneralizedGaussian => "truncated-generalized-gaussian" {
+        order, scale, range, sensitivity = 1.0
+    }
+    InflatedGeneralizedGaussian => "inflated-generalized-gaussian" {
+        order, scale, range, sensitivity = 1.0
+    }
+    RandomizedResponse => "randomized-response" { epsilon, categories }
+    RandomScaleLaplace => "random-scale-laplace" { inverse_scale, sensitivity = 1.0 }
+    RandomScaleLaplaceVector => "random-scale-laplace-vector" {
+        inverse_scale, coordinates, sensitivity = 1.0
+    }
+    RandomScaleGaussian => "random-scale-gaussian" { sigmas, sensitivity = 1.0 }
+    Exponential => "exponential" { epsilon }
+    PermuteAndFlip => "permute-and-flip" { epsilon }
+    Approximate => "approximate" { epsilon, delta }
+    ZeroConcentrated => "zero-concentrated" { rho }
+    PoissonSubsampled => "poisson-subsampled" { rate, event }
+    Composition => "composition" { events }
+    Repetition => "repetition" { times, event }
+}
+
 impl Event {
-    /// The name of the mechanism, as it is serialised.
-    pub fn mechanism(&self) -> &'static str {
+    /// The most by which one privacy unit moves the released value, in the norm of the variant;
+    /// none where the event has none, or one for each of several coordinates.
+    pub fn sensitivity(&self) -> Option<f64> {
         match self {
-            Event::Laplace { .. } => "laplace",
-            Event::DiscreteLaplace { .. } => "discrete-laplace",
-            Event::Staircase { .. } => "staircase",
-            Event::TruncatedLaplace { .. } => "truncated-laplace",
-            Event::Tabulated { .. } => "tabulated",
-            Event::Gaussian { .. } => "gaussian",
-            Event::DiscreteGaussian { .. } => "discrete-gaussian",
-            Event::GeneralizedGaussian { .. } => "generalized-gaussian",
-            Event::TruncatedGeneralizedGaussian { .. } => "truncated-generalized-gaussian",
-            Event::InflatedGeneralizedGaussian { .. } => "inflated-generalized-gaussian",
-            Event::RandomizedResponse { .. } => "randomized-response",
-            Event::RandomScaleLaplace { .. } => "random-scale-laplace",
-            Event::RandomScaleLaplaceVector { .. } => "random-scale-laplace-vector",
-            Event::RandomScaleGaussian { .. } => "random-scale-gaussian",
-            Event::Exponential { .. } => "exponential",
-            Event::PermuteAndFlip { .. } => "permute-and-flip",
-            Event::Approximate { .. } => "approximate",
-            Event::ZeroConcentrated { .. } => "zero-concentrated",
-            Event::PoissonSubsampled { .. } => "poisson-subsampled",
-            Event::Composition { .. } => "composition",
-            Event::Repetition { .. } => "repetition",
+            Event::Laplace { sensitivity, .. }
+            | Event::Staircase { sensitivity, .. }
+            | Event::TruncatedLaplace { sensitivity, .. }
+            | Event::Gaussian { sensitivity, .. }
+            | Event::TruncatedGeneralizedGaussian { sensitivity, .. }
+            | Event::InflatedGeneralizedGaussian { sensitivity, .. }
+            | Event::RandomScaleLaplace { sensitivity, .. }
+            | Event::RandomScaleLaplaceVector { sensitivity, .. }
+            | Event::RandomScaleGaussian { sensitivity, .. } => Some(*sensitivity),
+            Event::DiscreteLaplace { sensitivity, .. }
+            | Event::DiscreteGaussian { sensitivity, .. } => Some(*sensitivity as f64),
+            Event::GeneralizedGaussian { sensitivities, .. } => {
+                sensitivities.first().copied().filter(|_| sensitivities.len() == 1)
+            }
+            Event::Tabulated { sensitivity_steps, spacing, .. } => {
+                Some(*sensitivity_steps as f64 * spacing)
+            }
+            Event::RandomizedResponse { .. }
+            | Event::Exponential { .. }
+            | Event::PermuteAndFlip { .. }
+            | Event::Approximate { .. }
+            | Event::ZeroConcentrated { .. }
+            | Event::PoissonSubsampled { .. }
+            | Event::Composition { .. }
+            | Event::Repetition { .. } => None,
         }
+    }
+}
+
+/// Reads what [`std::fmt::Display`] writes, such as `gaussian sigma=2 sensitivity=1`.
+///
+/// A sensitivity that is left out is 1. `subsample=RATE` and `times=N` after any event stand for
+/// [`Event::PoissonSubsampled`] around it and [`Event::Repetition`] around that. Whether the
+/// numbers are those of a mechanism is for accountants to say.
+impl FromStr for Event {
+    type Err = TextError;
+
+    fn from_str(text: &str) -> Result<Self, TextError> {
+        let words = Words::split(text)?;
+        let mut event = Event::from_words(&words)?;
+        // The number of times is a repetition's own parameter.
+        let times =
+            if let Event::Repetition { .. } = event { None } else { words.optional("times")? };
+        if let Some(rate) = words.optional("subsample")? {
+            event = Event::PoissonSubsampled { rate, event: Box::new(event) };
+        }
+        Ok(match times {
+            Some(times) => Event::Repetition { times, event: Box::new(event) },
+            None => event,
+        })
     }
 }
 
@@ -231,11 +297,11 @@ pub enum InverseScale {
         /// The upper end.
         upper: f64,
     },
-    /// A normal distribution cut to an interval.
+    /// A normal distribution truncated to an interval.
     TruncatedGaussian {
-        /// The mean before the cut.
+        /// The mean before truncation.
         mu: f64,
-        /// The standard deviation before the cut.
+        /// The standard deviation before truncation.
         sigma: f64,
         /// The lower end.
         lower: f64,
@@ -247,6 +313,24 @@ pub enum InverseScale {
         /// The parts and their weights.
         parts: Vec<(f64, InverseScale)>,
     },
+}
+
+written! {
+    InverseScale, "family", family, also &[];
+    TwoPoint => "two-point" { first, second, weight }
+    Gamma => "gamma" { shape, theta }
+    Uniform => "uniform" { lower, upper }
+    TruncatedGaussian => "truncated-gaussian" { mu, sigma, lower, upper }
+    Combined => "combined" { parts }
+}
+
+/// Reads what [`std::fmt::Display`] writes, such as `gamma shape=2 theta=0.5`.
+impl FromStr for InverseScale {
+    type Err = TextError;
+
+    fn from_str(text: &str) -> Result<Self, TextError> {
+        InverseScale::from_words(&Words::split(text)?)
+    }
 }
 
 #[cfg(test)]
