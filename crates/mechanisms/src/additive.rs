@@ -6,8 +6,9 @@ use reticent_noise::{Noise, Sampler};
 
 /// Rounds a value to the sampler's lattice and adds a draw.
 ///
-/// The sum is the ideal real-valued release of the rounded value, rounded: so the promise for the rounded value carries over, and with it the
-/// promise for the value if the sensitivity was that of the rounded one.
+/// The sum is the ideal real-valued release of the rounded value, rounded: so the guarantee for the
+/// rounded value carries over, and with it the guarantee for the value if the sensitivity was that
+/// of the rounded one.
 #[derive(Debug)]
 pub(crate) struct AdditiveRelease<N> {
     sampler: Sampler<N>,

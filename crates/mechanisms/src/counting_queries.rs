@@ -1,27 +1,28 @@
 //! What it costs to answer `k` counting queries.
 //!
-//! Each query counts the rows that satisfy a predicate, and one person's row may satisfy all `k`: the l1 sensitivity
-//! of the vector of counts is `k`, the l2 sensitivity `sqrt k`. All errors are in counts; divide by the number of
-//! people for proportions.
+//! Each query counts the rows that satisfy a predicate, and one person's row may satisfy all `k`:
+//! the l1 sensitivity of the vector of counts is `k`, the l2 sensitivity `sqrt k`. All errors are
+//! in counts; divide by the number of people for proportions.
 //!
-//! | mechanism | promise | error of one answer | rate |
+//! | mechanism | guarantee | error of one answer | rate |
 //! |---|---|---|---|
 //! | Laplace | `epsilon` | scale `b = k/epsilon` | `k/epsilon` |
 //! | Gaussian | `(epsilon, delta)` | `sigma = sqrt(k) s(epsilon, delta)` | `sqrt(k ln(1/delta))/epsilon` |
 //! | randomized response, no trusted curator | `epsilon` | `sqrt(n)/(2 sinh(epsilon/2k))` | `k sqrt(n)/epsilon` |
 //!
-//! `s` is the exact ratio of the analytic method. "The Gaussian always has higher variance than Laplace" for a single
-//! query is not so (erratum N2): [`gaussian_overtakes_laplace`] is 1 for large `delta`.
+//! `s` is the exact ratio of the analytic method. "The Gaussian always has higher variance than
+//! Laplace" for a single query is not so (erratum N2): [`gaussian_overtakes_laplace`] is 1 for
+//! large `delta`.
 //!
 //! # References
-//! Lecture notes, *Differentially private algorithms*, sections 2.1, 4.1, 5 and appendix A, with exact constants in
-//! place of `O(.)`.
+//! Lecture notes, *Differentially private algorithms*, sections 2.1, 4.1, 5 and appendix A, with
+//! exact constants instead of `O(.)`.
 
 use crate::MechanismError;
 use crate::gaussian::{analytic::analytic, normal_errors};
 use crate::parameters::{Delta, Epsilon};
 use reticent_numerics::normal_quantile::normal_isf;
-use reticent_numerics::{Bounds, Enclosure};
+use reticent_numerics::{Bounds, Enclosure, require};
 
 /// The errors of `k` released counts.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -32,19 +33,23 @@ pub struct CountingErrors {
     pub mean_absolute: Bounds,
     /// The root mean square error of one answer.
     pub root_mean_square: Bounds,
-    /// What the largest of the `k` errors exceeds with probability `beta`, exactly; for randomized response an upper
-    /// bound on it.
+    /// What the largest of the `k` errors exceeds with probability `beta`, exactly; for randomized
+    /// response an upper bound on it.
     pub maximum: Bounds,
 }
 
 /// The errors with Laplace noise of scale `b = k/epsilon`.
 ///
-/// `P[max <= t] = (1 - e^(-t/b))^k`, so the maximum is `-b ln(1 - (1 - beta)^(1/k))`; the union bound of the notes,
-/// `b ln(k/beta)`, is a little more.
+/// `P[max <= t] = (1 - e^(-t/b))^k`, so the maximum is `-b ln(1 - (1 - beta)^(1/k))`; the union
+/// bound of the notes, `b ln(k/beta)`, is a little more.
 ///
 /// # Errors
 /// If `epsilon` is zero, there are no queries, or `beta` is not between 0 and 1.
-pub fn laplace_counting_errors(queries: u64, epsilon: Epsilon, beta: f64) -> Result<CountingErrors, MechanismError> {
+pub fn laplace_counting_errors(
+    queries: u64,
+    epsilon: Epsilon,
+    beta: f64,
+) -> Result<CountingErrors, MechanismError> {
     let (count, epsilon) = (checked(queries, beta)?, positive(epsilon)?);
     let scale = count / epsilon;
     Ok(CountingErrors {
@@ -78,12 +83,13 @@ pub fn gaussian_counting_errors(
     })
 }
 
-/// The errors when each of `people` answers all queries by randomized response, with `epsilon/k` for each.
+/// The errors when each of `people` answers all queries by randomized response, with `epsilon/k`
+/// for each.
 ///
-/// The true bit is reported with probability `p = e^e/(1 + e^e)`, `e = epsilon/k`; the unbiased count has the
-/// variance `n p (1-p)/(2p-1)^2 = n/(4 sinh^2(e/2))` whatever the data. Its `n` terms have range `1/(2p-1) =
-/// 1/tanh(e/2)`, so by Hoeffding's inequality and the union bound the maximum is at most `sqrt(n
-/// ln(2k/beta)/2)/tanh(e/2)`.
+/// The true bit is reported with probability `p = e^e/(1 + e^e)`, `e = epsilon/k`; the unbiased
+/// count has the variance `n p (1-p)/(2p-1)^2 = n/(4 sinh^2(e/2))` whatever the data. Its `n` terms
+/// have range `1/(2p-1) = 1/tanh(e/2)`, so by Hoeffding's inequality and the union bound the
+/// maximum is at most `sqrt(n ln(2k/beta)/2)/tanh(e/2)`.
 ///
 /// # Errors
 /// If `epsilon` is zero, there are no queries or no people, or `beta` is not between 0 and 1.
@@ -94,11 +100,10 @@ pub fn randomized_response_counting_errors(
     beta: f64,
 ) -> Result<CountingErrors, MechanismError> {
     let (count, epsilon) = (checked(queries, beta)?, positive(epsilon)?);
-    if people == 0 {
-        return Err(MechanismError::Parameter { name: "people", value: 0.0, accepted: "at least 1" });
-    }
+    require(people > 0, "people", 0.0, "at least 1")?;
     let people = Bounds::ONE.integer(i128::from(people));
-    // With r = e^-e: 2 sinh(e/2) = (1 - r)/sqrt r and tanh(e/2) = (1 - r)/(1 + r), without overflow or cancellation.
+    // With r = e^-e: 2 sinh(e/2) = (1 - r)/sqrt r and tanh(e/2) = (1 - r)/(1 + r), without overflow
+    // or cancellation.
     let each = epsilon / count;
     let missing = -((-each).exp_m1());
     let deviation = people.sqrt() * (-each.times_power_of_two(-1)).exp() / missing;
@@ -113,10 +118,11 @@ pub fn randomized_response_counting_errors(
     })
 }
 
-/// The least number of queries from which Gaussian noise has at most the variance of Laplace noise at the same
-/// `epsilon`.
+/// The least number of queries from which Gaussian noise has at most the variance of Laplace noise
+/// at the same `epsilon`.
 ///
-/// `k s^2 <= 2 k^2/epsilon^2` from `k = s^2 epsilon^2/2` on. Rounded up where the bounds leave it open.
+/// `k s^2 <= 2 k^2/epsilon^2` from `k = s^2 epsilon^2/2` on. Rounded up where the bounds leave it
+/// open.
 ///
 /// # Errors
 /// If `epsilon` is zero (where Laplace noise does not exist), or no scale is certified.
@@ -125,20 +131,16 @@ pub fn gaussian_overtakes_laplace(epsilon: Epsilon, delta: Delta) -> Result<u64,
     Ok((product.square().times_power_of_two(-1).upper().ceil() as u64).max(1))
 }
 
-/// `1 - (1 - beta)^(1/k)`, without cancellation: what each of `k` independent errors exceeds, so that one of them
-/// does with probability `beta`.
+/// `1 - (1 - beta)^(1/k)`, without cancellation: what each of `k` independent errors exceeds, so
+/// that one of them does with probability `beta`.
 fn exceedance(count: Bounds, beta: f64) -> Bounds {
     -(((-Bounds::exact(beta)).ln_1p() / count).exp_m1())
 }
 
 fn checked(queries: u64, beta: f64) -> Result<Bounds, MechanismError> {
-    if queries == 0 {
-        return Err(MechanismError::Parameter { name: "queries", value: 0.0, accepted: "at least 1" });
-    }
-    if !(1e-300..1.0).contains(&beta) {
-        let accepted = "a probability from 1e-300 to 1, not 1 itself";
-        return Err(MechanismError::Parameter { name: "beta", value: beta, accepted });
-    }
+    require(queries > 0, "queries", 0.0, "at least 1")?;
+    let accepted = "a probability from 1e-300 to 1, not 1 itself";
+    require((1e-300..1.0).contains(&beta), "beta", beta, accepted)?;
     Ok(Bounds::ONE.integer(i128::from(queries)))
 }
 
@@ -160,12 +162,23 @@ mod tests {
 
     #[test]
     fn the_rates_are_those_of_the_lecture() {
-        let laplace = |k| laplace_counting_errors(k, epsilon(1.0), 0.05).expect("valid").root_mean_square.estimate();
+        let laplace = |k| {
+            laplace_counting_errors(k, epsilon(1.0), 0.05)
+                .expect("valid")
+                .root_mean_square
+                .estimate()
+        };
         let gaussian = |k| {
-            gaussian_counting_errors(k, epsilon(1.0), delta(1e-6), 0.05).expect("valid").root_mean_square.estimate()
+            gaussian_counting_errors(k, epsilon(1.0), delta(1e-6), 0.05)
+                .expect("valid")
+                .root_mean_square
+                .estimate()
         };
         let local = |k, n| {
-            randomized_response_counting_errors(k, n, epsilon(1.0), 0.05).expect("valid").root_mean_square.estimate()
+            randomized_response_counting_errors(k, n, epsilon(1.0), 0.05)
+                .expect("valid")
+                .root_mean_square
+                .estimate()
         };
         assert!((laplace(400) / laplace(4) - 100.0).abs() < 1e-9);
         assert!((gaussian(400) / gaussian(4) - 10.0).abs() < 1e-9);
@@ -180,10 +193,18 @@ mod tests {
         for k in [1u64, 10, 1000, 1_000_000_000] {
             let errors = laplace_counting_errors(k, epsilon(0.5), 0.05).expect("valid");
             let union = errors.scale.estimate() * (k as f64 / 0.05).ln();
-            assert!(errors.maximum.upper() <= union * (1.0 + 1e-12) && errors.maximum.lower() > 0.98 * union, "{k}");
-            let gaussian = gaussian_counting_errors(k, epsilon(0.5), delta(1e-6), 0.05).expect("valid");
+            assert!(
+                errors.maximum.upper() <= union * (1.0 + 1e-12)
+                    && errors.maximum.lower() > 0.98 * union,
+                "{k}"
+            );
+            let gaussian =
+                gaussian_counting_errors(k, epsilon(0.5), delta(1e-6), 0.05).expect("valid");
             let union = gaussian.scale.estimate() * (2.0 * (2.0 * k as f64 / 0.05).ln()).sqrt();
-            assert!(gaussian.maximum.upper() < union && gaussian.maximum.lower() > 0.6 * union, "{k}");
+            assert!(
+                gaussian.maximum.upper() < union && gaussian.maximum.lower() > 0.6 * union,
+                "{k}"
+            );
         }
     }
 
@@ -192,7 +213,8 @@ mod tests {
         let (n, e) = (1000.0, 0.25f64);
         let p = e.exp() / (1.0 + e.exp());
         let plain = (n * p * (1.0 - p)).sqrt() / (2.0 * p - 1.0);
-        let errors = randomized_response_counting_errors(4, 1000, epsilon(1.0), 0.05).expect("valid");
+        let errors =
+            randomized_response_counting_errors(4, 1000, epsilon(1.0), 0.05).expect("valid");
         assert!((errors.root_mean_square.estimate() / plain - 1.0).abs() < 1e-13);
         assert!(errors.maximum.upper() > 2.0 * plain);
     }
@@ -204,9 +226,11 @@ mod tests {
         // s = 4.2247: s^2/2 = 8.92.
         assert_eq!(k, 9);
         for (k, gaussian_wins) in [(k - 1, false), (k, true)] {
-            let laplace = laplace_counting_errors(k, epsilon(1.0), 0.05).expect("valid").root_mean_square;
-            let gaussian =
-                gaussian_counting_errors(k, epsilon(1.0), delta(1e-6), 0.05).expect("valid").root_mean_square;
+            let laplace =
+                laplace_counting_errors(k, epsilon(1.0), 0.05).expect("valid").root_mean_square;
+            let gaussian = gaussian_counting_errors(k, epsilon(1.0), delta(1e-6), 0.05)
+                .expect("valid")
+                .root_mean_square;
             assert_eq!(gaussian.upper() <= laplace.lower(), gaussian_wins, "{k}");
         }
     }

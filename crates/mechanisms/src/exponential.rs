@@ -1,40 +1,50 @@
 //! The exponential mechanism: the best of finitely many candidates, chosen privately.
 
+use crate::named::named;
 use crate::{
-    Certificate, Distance, Epsilon, Errors, Guarantee, Mechanism, MechanismError, MechanismKind, Notion, Releaser,
+    Budget, Certificate, Distance, Epsilon, Errors, Guarantee, Mechanism, MechanismError,
+    MechanismKind, Notion, Releaser, Sensitivity,
 };
 use reticent_events::Event;
 use reticent_noise::randomness::RandomBits;
 use reticent_noise::{NoiseError, Weights, choose};
-use reticent_numerics::{Bounds, Enclosure};
+use reticent_numerics::{Bounds, Enclosure, OutOfRange};
 
-/// How one privacy unit changes the utilities of all candidates.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum UtilityChange {
-    /// Each by at most the sensitivity, some up and some down.
-    EitherWay,
-    /// Each by at most the sensitivity, and all in the same direction, as when utilities are counts and a unit is added or removed. The choice may
-    /// then be twice as sharp.
-    OneWay,
+named! {
+    /// How one privacy unit changes the utilities of all candidates.
+    pub enum UtilityChange {
+        /// Each by at most the sensitivity, some up and some down.
+        EitherWay => "either-way",
+        /// Each by at most the sensitivity, and all in the same direction, as when utilities are
+        /// counts and a unit is added or removed. The choice may then be twice as sharp.
+        OneWay => "one-way",
+    }
 }
 
 /// Chooses candidate `i` with a probability proportional to `exp(c u_i)`.
 ///
 /// # Distribution
-/// `c = epsilon / (2 Delta)`, or `epsilon / Delta` where utilities change one way only; `Delta` is the most by which one privacy unit changes a utility. The weights are never
-/// computed as `f64`: one uniform real is compared with certified bounds on their sums ([`reticent_noise::choose`]), and the choice has exactly these probabilities.
+/// `c = epsilon / (2 Delta)`, or `epsilon / Delta` where utilities change one way only; `Delta` is
+/// the most by which one privacy unit changes a utility. The weights are never computed as `f64`:
+/// one uniform real is compared with certified bounds on their sums ([`reticent_noise::choose`]),
+/// and the choice has exactly these probabilities.
 ///
 /// # Guarantee
-/// Pure `epsilon`-differential privacy, and more: between two neighbours the losses `c (u_i - u_i') + constant` of all candidates lie in a range of length `epsilon` (Durfee and
-/// Rogers, *Practical differentially private top-k selection with pay-what-you-get composition*, 2019). Among all pairs of distributions with losses in `[t - epsilon, t]` the hockey-stick
-/// divergence is largest for the pair that takes the two ends only, where it is `(e^epsilon - e^t)(1 - e^(e-t)) / (e^epsilon - 1)`; the worst `t` is `(epsilon + e)/2`, and
+/// Pure `epsilon`-differential privacy, and more: between two neighbours the losses
+/// `c (u_i - u_i') + constant` of all candidates lie in a range of length `epsilon` (Durfee and
+/// Rogers, *Practical differentially private top-k selection with pay-what-you-get composition*,
+/// 2019). Among all pairs of distributions with losses in `[t - epsilon, t]` the hockey-stick
+/// divergence is largest for the pair that takes the two ends only, where it is
+/// `(e^epsilon - e^t)(1 - e^(e-t)) / (e^epsilon - 1)`; the worst `t` is `(epsilon + e)/2`, and
 ///
 /// `delta(e) = (e^(epsilon/2) - e^(e/2))^2 / (e^epsilon - 1)`.
 ///
-/// Two candidates whose utilities part by `2 Delta` (or one way by `Delta`), at the right distance, attain it: this is the exact profile.
+/// Two candidates whose utilities part by `2 Delta` (or one way by `Delta`), at the right distance,
+/// attain it: this is the exact profile.
 ///
 /// # Side channels
-/// All weights are evaluated and all sums compared whatever is chosen, and 64 random bits are drawn but for a chance of about `n / 2^52`.
+/// All weights are evaluated and all sums compared whatever is chosen, and 64 random bits are drawn
+/// but for a chance of about `n / 2^52`.
 ///
 /// # References
 /// McSherry, Talwar, *Mechanism design via differential privacy*, 2007.
@@ -45,7 +55,11 @@ pub enum UtilityChange {
 /// use reticent_noise::randomness::SeededRandom;
 ///
 /// // Which of three is the most frequent, with one vote a person.
-/// let mechanism = Exponential::new(Epsilon::new(1.0)?, Distance::new(1.0)?, UtilityChange::OneWay)?;
+/// let mechanism = Exponential::calibrate(
+///     UtilityChange::OneWay,
+///     &Distance::new(1.0)?.into(),
+///     Epsilon::new(1.0)?,
+/// )?;
 /// assert_eq!(mechanism.choose(&[12.0, 70.0, 3.0], &mut SeededRandom::new(1))?, 1);
 /// # Ok::<(), MechanismError>(())
 /// ```
@@ -63,15 +77,18 @@ pub(crate) struct ChoiceByUtility {
 }
 
 impl ChoiceByUtility {
-    pub(crate) fn new(epsilon: Epsilon, sensitivity: Distance, change: UtilityChange) -> Result<Self, MechanismError> {
-        Ok(ChoiceByUtility { epsilon: Epsilon::positive(epsilon.get())?, sensitivity, change })
+    pub(crate) fn new(
+        kind: MechanismKind,
+        change: UtilityChange,
+        sensitivity: &Sensitivity,
+        budget: Budget,
+    ) -> Result<Self, MechanismError> {
+        let sensitivity = Distance::new(sensitivity.of_one_number("a choice by utility")?)?;
+        Ok(ChoiceByUtility { epsilon: Epsilon::new(budget.pure(kind)?)?, sensitivity, change })
     }
 
     pub(crate) fn method(&self) -> &'static str {
-        match self.change {
-            UtilityChange::EitherWay => "either-way",
-            UtilityChange::OneWay => "one-way",
-        }
+        self.change.name()
     }
 
     /// `1/c`, the difference of utilities that makes one candidate `e` times as likely as another.
@@ -94,8 +111,12 @@ impl ChoiceByUtility {
         Certificate::Epsilon(Bounds::exact(self.epsilon.get()))
     }
 
-    /// Utilities to choose by, if there are any and all are numbers. The message names no value and no place: both are private.
-    pub(crate) fn candidates<'a>(&self, utilities: &'a [f64]) -> Result<Candidates<'a>, MechanismError> {
+    /// Utilities to choose by, if there are any and all are numbers. The message names no value and
+    /// no index: both are private.
+    pub(crate) fn candidates<'a>(
+        &self,
+        utilities: &'a [f64],
+    ) -> Result<Candidates<'a>, MechanismError> {
         if utilities.is_empty() {
             return Err(MechanismError::Refused(
                 "there are no candidates to choose from: give at least one utility".into(),
@@ -135,18 +156,28 @@ impl Exponential {
     ///
     /// # Errors
     /// If `epsilon` is zero: a choice that pays no attention to utilities needs no mechanism.
-    pub fn new(epsilon: Epsilon, sensitivity: Distance, change: UtilityChange) -> Result<Self, MechanismError> {
-        Ok(Exponential { choice: ChoiceByUtility::new(epsilon, sensitivity, change)? })
+    pub fn calibrate(
+        change: UtilityChange,
+        sensitivity: &Sensitivity,
+        budget: impl Into<Budget>,
+    ) -> Result<Self, MechanismError> {
+        let (kind, budget) = (MechanismKind::Exponential, budget.into());
+        Ok(Exponential { choice: ChoiceByUtility::new(kind, change, sensitivity, budget)? })
     }
 
     /// The index of the chosen candidate.
     ///
     /// # Errors
     /// If there are no candidates, a utility is not a finite number, or random bits cannot be had.
-    pub fn choose<R: RandomBits + ?Sized>(&self, utilities: &[f64], random: &mut R) -> Result<usize, MechanismError> {
+    pub fn choose<R: RandomBits + ?Sized>(
+        &self,
+        utilities: &[f64],
+        random: &mut R,
+    ) -> Result<usize, MechanismError> {
         let candidates = self.choice.candidates(utilities)?;
         let chosen = choose(&candidates, random).map_err(NoiseError::from)?;
-        chosen.ok_or_else(|| MechanismError::Refused("there are no candidates to choose from".into()))
+        chosen
+            .ok_or_else(|| MechanismError::Refused("there are no candidates to choose from".into()))
     }
 }
 
@@ -157,6 +188,14 @@ impl Mechanism for Exponential {
 
     fn method(&self) -> &'static str {
         self.choice.method()
+    }
+
+    fn choose(
+        &self,
+        utilities: &[f64],
+        random: &mut dyn RandomBits,
+    ) -> Option<Result<usize, MechanismError>> {
+        Some(Exponential::choose(self, utilities, random))
     }
 
     /// The difference of utilities that makes one candidate `e` times as likely as another.
@@ -195,7 +234,9 @@ impl Mechanism for Exponential {
 }
 
 pub(crate) fn does_not_release_numbers(name: &str) -> MechanismError {
-    MechanismError::Refused(format!("the mechanism {name} chooses a candidate and does not add noise to numbers"))
+    MechanismError::Refused(format!(
+        "the mechanism {name} chooses a candidate and does not add noise to numbers"
+    ))
 }
 
 pub(crate) fn require_loss(epsilon: f64) -> Result<(), MechanismError> {
@@ -203,7 +244,7 @@ pub(crate) fn require_loss(epsilon: f64) -> Result<(), MechanismError> {
         Ok(())
     } else {
         let accepted = "a finite number that is not negative";
-        Err(MechanismError::Parameter { name: "epsilon", value: epsilon, accepted })
+        Err(OutOfRange::new("epsilon", epsilon, accepted).into())
     }
 }
 
@@ -217,8 +258,9 @@ fn delta_of_bounded_range(pure: f64, epsilon: f64) -> Bounds {
     ((step * step) / -(-pure).exp_m1()).clamp(0.0, 1.0)
 }
 
-/// `(e^pure - e^e) / (e^pure + 1)`, as `(1 - e^(e - pure)) / (1 + e^-pure)`: the profile of binary randomized response, an upper bound for every mechanism of pure
-/// `pure`-privacy (Kairouz, Oh, Viswanath, *The composition theorem for differential privacy*, 2015).
+/// `(e^pure - e^e) / (e^pure + 1)`, as `(1 - e^(e - pure)) / (1 + e^-pure)`: the profile of binary
+/// randomized response, an upper bound for every mechanism of pure `pure`-privacy (Kairouz, Oh,
+/// Viswanath, *The composition theorem for differential privacy*, 2015).
 pub(crate) fn delta_of_pure(pure: Bounds, epsilon: f64) -> Bounds {
     if epsilon >= pure.upper() {
         return Bounds::ZERO;
@@ -234,7 +276,8 @@ mod tests {
 
     fn mechanism(epsilon: f64, sensitivity: f64, change: UtilityChange) -> Exponential {
         let epsilon = Epsilon::new(epsilon).expect("valid");
-        Exponential::new(epsilon, Distance::new(sensitivity).expect("valid"), change).expect("valid")
+        Exponential::calibrate(change, &Distance::new(sensitivity).expect("valid").into(), epsilon)
+            .expect("valid")
     }
 
     #[test]
@@ -253,7 +296,10 @@ mod tests {
                 let p = weight / total;
                 // Six standard deviations, eight times: a false alarm once in 6e7 seeds.
                 let deviation = (50_000.0 * p * (1.0 - p)).sqrt();
-                assert!((f64::from(count) - 50_000.0 * p).abs() < 6.0 * deviation, "{change:?}: {counts:?}");
+                assert!(
+                    (f64::from(count) - 50_000.0 * p).abs() < 6.0 * deviation,
+                    "{change:?}: {counts:?}"
+                );
             }
         }
     }
@@ -264,7 +310,8 @@ mod tests {
         let sharp = mechanism(700.0, 1e-100, UtilityChange::OneWay);
         assert_eq!(sharp.choose(&[1e308, -1e308, 1e308f64.next_down()], &mut random).ok(), Some(0));
         let flat = mechanism(1e-300, 1e100, UtilityChange::EitherWay);
-        let chosen: Vec<usize> = (0..64).filter_map(|_| flat.choose(&[0.0, -1.0], &mut random).ok()).collect();
+        let chosen: Vec<usize> =
+            (0..64).filter_map(|_| flat.choose(&[0.0, -1.0], &mut random).ok()).collect();
         assert!(chosen.len() == 64 && chosen.contains(&0) && chosen.contains(&1));
         assert_eq!(sharp.choose(&[-7.5], &mut random).ok(), Some(0));
     }
@@ -275,24 +322,30 @@ mod tests {
         let mut random = SeededRandom::new(1);
         assert!(mechanism.choose(&[], &mut random).is_err());
         for bad in [f64::NAN, f64::INFINITY, f64::NEG_INFINITY] {
-            let message = mechanism.choose(&[12345.0, bad], &mut random).map_err(|error| error.to_string());
+            let message =
+                mechanism.choose(&[12345.0, bad], &mut random).map_err(|error| error.to_string());
             assert_eq!(message, Err("every utility must be a finite number".into()));
         }
         assert!(
-            Exponential::new(
-                Epsilon::new(0.0).expect("valid"),
-                Distance::new(1.0).expect("valid"),
-                UtilityChange::OneWay
+            Exponential::calibrate(
+                UtilityChange::OneWay,
+                &Distance::new(1.0).expect("valid").into(),
+                Epsilon::new(0.0).expect("valid")
             )
             .is_err()
         );
-        assert!(mechanism.releaser().is_err() && mechanism.errors().is_none() && mechanism.usefulness(1.0).is_none());
+        assert!(
+            mechanism.releaser().is_err()
+                && mechanism.errors().is_none()
+                && mechanism.usefulness(1.0).is_none()
+        );
         for bad in [f64::NAN, f64::INFINITY, -1.0] {
             assert!(mechanism.delta(bad).is_err());
         }
     }
 
-    /// The largest hockey-stick divergence of two candidates whose first utility leads by `gap` and then by `gap - 2 Delta`, over a fine grid of gaps.
+    /// The largest hockey-stick divergence of two candidates whose first utility leads by `gap` and
+    /// then by `gap - 2 Delta`, over a fine grid of gaps.
     fn worst_of_two_candidates(pure: f64, epsilon: f64) -> f64 {
         let first = |lead: f64| 1.0 / (1.0 + (-lead).exp());
         (-25_000..=25_000)
@@ -311,8 +364,14 @@ mod tests {
             for share in [0.0, 0.1, 0.5, 0.9] {
                 let delta = mechanism.delta(share * pure).expect("valid");
                 let found = worst_of_two_candidates(pure, share * pure);
-                assert!(found <= delta.upper() * (1.0 + 1e-12), "{pure} {share}: {found:e} {delta:?}");
-                assert!(found >= delta.lower() * (1.0 - 1e-4), "{pure} {share}: {found:e} {delta:?}");
+                assert!(
+                    found <= delta.upper() * (1.0 + 1e-12),
+                    "{pure} {share}: {found:e} {delta:?}"
+                );
+                assert!(
+                    found >= delta.lower() * (1.0 - 1e-4),
+                    "{pure} {share}: {found:e} {delta:?}"
+                );
                 assert!(delta.relative_width() < 1e-14, "{delta:?}");
                 // Better than any pure mechanism must be.
                 assert!(delta.upper() < delta_of_pure(Bounds::exact(pure), share * pure).lower());
@@ -323,10 +382,12 @@ mod tests {
 
     #[test]
     fn three_candidates_never_lose_more_than_the_profile_says() {
-        // All neighbours of random utilities that move every one of them up or down by the sensitivity.
+        // All neighbours of random utilities that move every one of them up or down by the
+        // sensitivity.
         let (pure, mut random) = (1.5, SeededRandom::new(9));
         let mechanism = mechanism(pure, 1.0, UtilityChange::EitherWay);
-        let mut uniform = || random.next_u64().map(|word| word as f64 / 2f64.powi(64)).expect("seeded");
+        let mut uniform =
+            || random.next_u64().map(|word| word as f64 / 2f64.powi(64)).expect("seeded");
         for _ in 0..2000 {
             let utilities = [(); 3].map(|()| 4.0 * uniform());
             let distribution = |utilities: [f64; 3]| {
@@ -334,10 +395,13 @@ mod tests {
                 weights.map(|weight| weight / weights.iter().sum::<f64>())
             };
             for signs in 0..8 {
-                let moved = std::array::from_fn(|i| utilities[i] + if signs >> i & 1 == 1 { 1.0 } else { -1.0 });
+                let moved = std::array::from_fn(|i| {
+                    utilities[i] + if signs >> i & 1 == 1 { 1.0 } else { -1.0 }
+                });
                 let (p, q) = (distribution(utilities), distribution(moved));
                 for epsilon in [0.0, 0.5, 1.2] {
-                    let loss: f64 = p.iter().zip(q).map(|(p, q)| (p - f64::exp(epsilon) * q).max(0.0)).sum();
+                    let loss: f64 =
+                        p.iter().zip(q).map(|(p, q)| (p - f64::exp(epsilon) * q).max(0.0)).sum();
                     assert!(loss <= mechanism.delta(epsilon).expect("valid").upper() + 1e-14);
                 }
             }

@@ -1,19 +1,20 @@
-//! What a mechanism promises, and the proof that it keeps it.
+//! What a mechanism guarantees, and the proof that it keeps it.
 
 use reticent_numerics::Bounds;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use std::fmt;
 
-/// Which promise.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+/// Which guarantee.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Notion {
     /// Pure differential privacy: no event's probability changes by more than a factor `e^epsilon`.
     Pure,
     /// `(epsilon, delta)`-differential privacy: the same up to an additive `delta`.
     Approximate,
-    /// Probabilistic differential privacy: outside a set of outputs of probability `delta` the loss is at most `epsilon`. It implies the approximate
-    /// notion, but unlike that one it does not survive post-processing (erratum L4).
+    /// Probabilistic differential privacy: outside a set of outputs of probability `delta` the loss
+    /// is at most `epsilon`. It implies the approximate notion, but unlike that one it does not
+    /// survive post-processing (erratum L4).
     Probabilistic,
 }
 
@@ -27,14 +28,14 @@ impl fmt::Display for Notion {
     }
 }
 
-/// The promise a mechanism was calibrated to keep.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+/// The guarantee a mechanism was calibrated to keep.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Guarantee {
-    /// Which promise.
+    /// Which guarantee.
     pub notion: Notion,
     /// The loss.
     pub epsilon: f64,
-    /// The exception; zero for the pure notion.
+    /// A small probability `delta`; zero for pure DP.
     pub delta: f64,
 }
 
@@ -43,10 +44,18 @@ impl fmt::Display for Guarantee {
         match self.notion {
             Notion::Pure => write!(f, "pure differential privacy, epsilon = {}", self.epsilon),
             Notion::Approximate => {
-                write!(f, "(epsilon, delta)-differential privacy, epsilon = {}, delta = {:e}", self.epsilon, self.delta)
+                write!(
+                    f,
+                    "(epsilon, delta)-differential privacy, epsilon = {}, delta = {:e}",
+                    self.epsilon, self.delta
+                )
             }
             Notion::Probabilistic => {
-                write!(f, "probabilistic differential privacy, epsilon = {}, delta = {:e}", self.epsilon, self.delta)
+                write!(
+                    f,
+                    "probabilistic differential privacy, epsilon = {}, delta = {:e}",
+                    self.epsilon, self.delta
+                )
             }
         }
     }
@@ -57,6 +66,6 @@ impl fmt::Display for Guarantee {
 pub enum Certificate {
     /// The least epsilon of pure differential privacy.
     Epsilon(Bounds),
-    /// The least delta at the promised epsilon, in the promised notion.
+    /// The least delta at the guaranteed epsilon, in the guaranteed notion.
     Delta(Bounds),
 }

@@ -2,8 +2,8 @@
 
 use crate::additive::AdditiveRelease;
 use crate::{
-    Certificate, Epsilon, Errors, Guarantee, Mechanism, MechanismError, MechanismKind, Notion, Releaser, Scale,
-    Sensitivity,
+    Budget, Certificate, Epsilon, Errors, Guarantee, Mechanism, MechanismError, MechanismKind,
+    Notion, Releaser, Scale, Sensitivity,
 };
 use reticent_events::Event;
 use reticent_noise::{Lattice, Sampler};
@@ -16,25 +16,34 @@ use reticent_numerics::{Bounds, Enclosure, Wide};
 /// `f(x) = exp(-|x|/b) / (2b)`.
 ///
 /// # Guarantee
-/// Pure epsilon-differential privacy with `epsilon_0 = D_1 / b` for answers of l1 sensitivity `D_1`, and this is tight.
+/// Pure epsilon-differential privacy with `epsilon_0 = D_1 / b` for answers of l1 sensitivity
+/// `D_1`, and this is tight.
 ///
 /// # Profile
-/// `delta(epsilon) = 1 - exp((epsilon - epsilon_0)/2)` below `epsilon_0`, and zero from there on. For a scalar: the loss of an output is at least
-/// `epsilon` left of `t = (D - b epsilon)/2`, and `P[X <= t] - e^epsilon P[X <= t - D]` is the expression.
+/// `delta(epsilon) = 1 - exp((epsilon - epsilon_0)/2)` below `epsilon_0`, and zero from there on.
+/// For a scalar: the loss of an output is at least `epsilon` left of `t = (D - b epsilon)/2`, and
+/// `P[X <= t] - e^epsilon P[X <= t - D]` is the expression.
 ///
-/// A vector whose l1 norm moves by `D_1` loses no more than a scalar that moves by `D_1`, which is one of those vectors. To see it, let
-/// `m_a(u) = 1 - delta(u) = E min(1, e^(u - L)) = min(1, e^((u - a)/2), e^u)` for a scalar with `D/b = a` and the loss `L`, at any sign of `u`. Two
-/// coordinates with `a_1 <= a_2`, `A = a_1 + a_2`, have `1 - delta(u) = E m_(a_2)(u - L_1)`, and `Z = (a_1 - L_1)/2` is an exponential variable with a
-/// fair chance of 0 instead, cut at `a_1`. With `c = (A - u)/2` and `0 <= u <= A`,
+/// A vector whose l1 norm moves by `D_1` loses no more than a scalar that moves by `D_1`, which is
+/// one of those vectors. To see it, let `m_a(u) = 1 - delta(u) = E min(1, e^(u - L)) = min(1,
+/// e^((u - a)/2), e^u)` for a scalar with `D/b = a` and the loss `L`, at any sign of `u`. Two
+/// coordinates with `a_1 <= a_2`, `A = a_1 + a_2`, have `1 - delta(u) = E m_(a_2)(u - L_1)`, and
+/// `Z = (a_1 - L_1)/2` is an exponential variable with a fair chance of 0 instead, cut at `a_1`.
+/// With `c = (A - u)/2` and `0 <= u <= A`,
 ///
-/// `e^c E m_(a_2)(u - L_1) = E min(e^c, e^Z, e^(2Z + (a_2 - a_1 + u)/2)) = E min(e^c, e^Z) = 1 + min(c, a_1)/2 >= 1`,
+/// `e^c E m_(a_2)(u - L_1) = E min(e^c, e^Z, e^(2Z + (a_2 - a_1 + u)/2)) = E min(e^c, e^Z) = 1 +
+/// min(c, a_1)/2 >= 1`,
 ///
-/// the third entry being above the second as `a_1 <= a_2`. So the pair has the smaller `delta`, and with it, coordinate by coordinate, every vector.
+/// the third entry being above the second as `a_1 <= a_2`. So the pair has the smaller `delta`, and
+/// with it, coordinate by coordinate, every vector.
 ///
 /// # Numerics
-/// Answers are rounded to a lattice of spacing `h <= 2^-39 b` before noise is added. Sensitivity here is that of the rounded answer
-/// ([`Sensitivity::rounded_to`]), and `b = D_1 / epsilon` is rounded up until `D_1 / b <= epsilon` is proved. A `D_1` that is a multiple of `h` costs
-/// nothing; any other makes a scalar's `b` larger by a relative `1e-13` or, for `epsilon` below `1e-5`, `2^-59 / epsilon` at most. Where a scale is given instead, [`Mechanism::delta`] encloses the profile with and without the rounding.
+/// Answers are rounded to a lattice of spacing `h <= 2^-39 b` before noise is added. Sensitivity
+/// here is that of the rounded answer ([`Sensitivity::rounded_to`]), and `b = D_1 / epsilon` is
+/// rounded up until `D_1 / b <= epsilon` is proved. A `D_1` that is a multiple of `h` costs
+/// nothing; any other makes a scalar's `b` larger by a relative `1e-13` or, for `epsilon` below
+/// `1e-5`, `2^-59 / epsilon` at most. Where a scale is given instead, [`Mechanism::delta`] encloses
+/// the profile with and without the rounding.
 ///
 /// # Example
 /// ```
@@ -42,15 +51,18 @@ use reticent_numerics::{Bounds, Enclosure, Wide};
 /// let counts = Sensitivity::histogram(Neighbours::Replace);
 /// let mechanism = Laplace::calibrate(&counts, Epsilon::new(0.5)?)?;
 /// assert_eq!(mechanism.scale(), 4.0);
-/// assert!(matches!(mechanism.certificate(), Certificate::Epsilon(epsilon) if epsilon.upper() <= 0.5));
+/// let certificate = mechanism.certificate();
+/// assert!(matches!(certificate, Certificate::Epsilon(epsilon) if epsilon.upper() <= 0.5));
 /// # Ok::<(), reticent_mechanisms::MechanismError>(())
 /// ```
 ///
 /// # References
-/// Dwork, McSherry, Nissim, Smith, *Calibrating noise to sensitivity in private data analysis*, 2006.
+/// Dwork, McSherry, Nissim, Smith, *Calibrating noise to sensitivity in private data
+/// analysis*, 2006.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Laplace {
-    /// What lower bounds are about: the rounded answer, for which a scale is calibrated; the answer itself, where a scale is given.
+    /// What lower bounds are about: the rounded answer, for which a scale is calibrated; the answer
+    /// itself, where a scale is given.
     least_sensitivity: f64,
     /// `D_1` of the answer rounded to the lattice.
     rounded_sensitivity: f64,
@@ -60,19 +72,29 @@ pub struct Laplace {
 }
 
 impl Laplace {
-    /// The least noise that keeps `epsilon`.
+    /// The least noise that keeps a budget.
     ///
     /// # Errors
-    /// If epsilon is zero, the l1 sensitivity is not known, or the scale leaves the accepted range.
-    pub fn calibrate(sensitivity: &Sensitivity, epsilon: Epsilon) -> Result<Self, MechanismError> {
-        let epsilon = Epsilon::positive(epsilon.get())?.get();
+    /// If epsilon is zero or there is a delta, the l1 sensitivity is not known, or the scale leaves
+    /// the accepted range.
+    pub fn calibrate(
+        sensitivity: &Sensitivity,
+        budget: impl Into<Budget>,
+    ) -> Result<Self, MechanismError> {
+        let epsilon = budget.into().pure(MechanismKind::Laplace)?;
         let ideal = Scale::new(div_up(sensitivity.l1()?, epsilon))?.get();
         let (lattice, rounded_sensitivity) = lattice_for(sensitivity, ideal)?;
         let mut scale = Scale::new(div_up(rounded_sensitivity, epsilon))?.get();
         while div_up(rounded_sensitivity, scale) > epsilon {
             scale = scale.next_up();
         }
-        Ok(Laplace { least_sensitivity: rounded_sensitivity, rounded_sensitivity, scale, lattice, epsilon })
+        Ok(Laplace {
+            least_sensitivity: rounded_sensitivity,
+            rounded_sensitivity,
+            scale,
+            lattice,
+            epsilon,
+        })
     }
 
     /// Noise of a given scale.
@@ -83,7 +105,13 @@ impl Laplace {
         let scale = scale.get();
         let (lattice, rounded_sensitivity) = lattice_for(sensitivity, scale)?;
         let epsilon = Epsilon::positive(div_up(rounded_sensitivity, scale))?.get();
-        Ok(Laplace { least_sensitivity: sensitivity.l1()?, rounded_sensitivity, scale, lattice, epsilon })
+        Ok(Laplace {
+            least_sensitivity: sensitivity.l1()?,
+            rounded_sensitivity,
+            scale,
+            lattice,
+            epsilon,
+        })
     }
 
     /// The lattice that released numbers lie on.
@@ -102,8 +130,10 @@ impl Laplace {
     }
 }
 
-/// The lattice for noise of a given scale and the l1 sensitivity of answers rounded to it: the coarsest lattice from `2^-40` to `2^-60` times the scale that
-/// does not raise the sensitivity by more than `1e-13` of itself, or else the finest. (Draws on lattices below `2^-44` take a few times as long.)
+/// The lattice for noise of a given scale and the l1 sensitivity of answers rounded to it: the
+/// coarsest lattice from `2^-40` to `2^-60` times the scale that does not raise the sensitivity by
+/// more than `1e-13` of itself, or else the finest. (Draws on lattices below `2^-44` take a few
+/// times as long.)
 fn lattice_for(sensitivity: &Sensitivity, scale: f64) -> Result<(Lattice, f64), MechanismError> {
     let coarsest = Lattice::for_scale(scale)?;
     let l1 = sensitivity.l1()?;
@@ -142,7 +172,9 @@ impl Mechanism for Laplace {
 
     fn delta(&self, epsilon: f64) -> Result<Bounds, MechanismError> {
         let epsilon = Epsilon::new(epsilon)?.get();
-        Ok(self.delta_at(self.least_sensitivity, epsilon).hull(self.delta_at(self.rounded_sensitivity, epsilon)))
+        Ok(self
+            .delta_at(self.least_sensitivity, epsilon)
+            .hull(self.delta_at(self.rounded_sensitivity, epsilon)))
     }
 
     fn event(&self) -> Event {
@@ -197,7 +229,9 @@ mod tests {
         let rows = reference["laplace"].as_array().expect("rows");
         assert!(rows.len() >= 8);
         for row in rows {
-            let number = |key: &str| row[key].as_str().and_then(|text| text.parse::<f64>().ok()).expect("a number");
+            let number = |key: &str| {
+                row[key].as_str().and_then(|text| text.parse::<f64>().ok()).expect("a number")
+            };
             let (epsilon, truth) = (number("eps"), number("delta"));
             let delta = calibrated(1.0, number("eps0")).delta(epsilon).expect("valid");
             // The reference is for the decimal epsilon, which the f64 is off by half an ulp from.
@@ -209,17 +243,21 @@ mod tests {
         }
     }
 
-    /// `integral of max(0, f(x) - e^epsilon f(x - D))`, straight from the density: convex on each side of zero, where it is a difference of
-    /// exponentials that shrink together, or one that grows from one that shrinks taken away.
+    /// `integral of max(0, f(x) - e^epsilon f(x - D))`, straight from the density: convex on each
+    /// side of zero, where it is a difference of exponentials that shrink together, or one that
+    /// grows from one that shrinks taken away.
     fn hockey_stick(mechanism: &Laplace, distance: f64, epsilon: f64) -> Bounds {
         let b = Bounds::exact(mechanism.scale);
         let density = |x: Bounds| (-(x.abs() / b)).exp() / (b + b);
         let weight = Bounds::exact(epsilon).exp();
-        let gain = |x: f64| density(Bounds::exact(x)) - weight * density(Bounds::exact(x) - Bounds::exact(distance));
+        let gain = |x: f64| {
+            density(Bounds::exact(x)) - weight * density(Bounds::exact(x) - Bounds::exact(distance))
+        };
         let far = -700.0 * mechanism.scale;
         let options = Options { relative_tolerance: 1e-9, pieces: 100_000, ..Options::default() };
         let left = integrate_convex(gain, far, 0.0, &options);
-        // Where the two densities agree; an f64 next to it, where the integrand is flat at zero, changes nothing to 1e-15.
+        // Where the two densities agree; an f64 next to it, where the integrand is flat at zero,
+        // changes nothing to 1e-15.
         let turn = 0.5 * (distance - mechanism.scale * epsilon);
         let rising = |x: f64| weight * density(Bounds::exact(x) - Bounds::exact(distance));
         let right = integrate_convex(|x| density(Bounds::exact(x)), 0.0, turn, &options)
@@ -233,15 +271,23 @@ mod tests {
         for (distance, scale, epsilon) in
             [(1.0, 1.0, 0.0), (1.0, 1.0, 0.9), (2.0, 0.5, 1.0), (0.75, 4.0, 0.1), (3.0, 0.25, 11.5)]
         {
-            let mechanism = Laplace::with_scale(&scalar(distance), Scale::new(scale).expect("valid")).expect("valid");
-            let (direct, formula) =
-                (hockey_stick(&mechanism, distance, epsilon), mechanism.delta(epsilon).expect("valid"));
+            let mechanism =
+                Laplace::with_scale(&scalar(distance), Scale::new(scale).expect("valid"))
+                    .expect("valid");
+            let (direct, formula) = (
+                hockey_stick(&mechanism, distance, epsilon),
+                mechanism.delta(epsilon).expect("valid"),
+            );
             assert!(direct.relative_width() < 1e-6, "{direct:?}");
-            assert!(direct.lower() <= formula.upper() && formula.lower() <= direct.upper(), "{direct:?} {formula:?}");
+            assert!(
+                direct.lower() <= formula.upper() && formula.lower() <= direct.upper(),
+                "{direct:?} {formula:?}"
+            );
         }
     }
 
-    /// `1 - delta` of two coordinates at the loss `u`, by the sum over the first one's loss as in the documentation.
+    /// `1 - delta` of two coordinates at the loss `u`, by the sum over the first one's loss as in
+    /// the documentation.
     fn agreement_of_two(a: [f64; 2], u: f64) -> f64 {
         let second = |u: f64| 1f64.min(((u - a[1]) / 2.0).exp()).min(u.exp());
         let steps = 20_000;
@@ -266,7 +312,9 @@ mod tests {
 
     #[test]
     fn the_certificate_covers_the_rounding_of_the_answer() {
-        for (distance, epsilon) in [(0.1, 0.3), (1.0 / 3.0, 1.0), (7.7, 1e-3), (1e-9, 5.0), (1e90, 0.7)] {
+        for (distance, epsilon) in
+            [(0.1, 0.3), (1.0 / 3.0, 1.0), (7.7, 1e-3), (1e-9, 5.0), (1e90, 0.7)]
+        {
             let mechanism = calibrated(distance, epsilon);
             let steps = mechanism.lattice.sensitivity(distance).expect("valid");
             assert!(steps >= distance && mechanism.rounded_sensitivity == steps);
@@ -283,13 +331,18 @@ mod tests {
     #[test]
     fn the_profile_at_a_given_scale_holds_that_of_real_answers() {
         for (distance, scale) in [(0.3, 1.0), (0.7, 3.1), (1e-5, 2e-5)] {
-            let given = Laplace::with_scale(&scalar(distance), Scale::new(scale).expect("valid")).expect("valid");
+            let given = Laplace::with_scale(&scalar(distance), Scale::new(scale).expect("valid"))
+                .expect("valid");
             for share in [0.0, 0.3, 0.9] {
                 let epsilon = share * distance / scale;
-                let ideal =
-                    -((Wide::from(epsilon) - Wide::from(distance) / Wide::from(scale)).times_power_of_two(-1)).exp_m1();
+                let ideal = -((Wide::from(epsilon) - Wide::from(distance) / Wide::from(scale))
+                    .times_power_of_two(-1))
+                .exp_m1();
                 let delta = given.delta(epsilon).expect("valid");
-                assert!(delta.lower() <= ideal.bounds().lower() && ideal.bounds().upper() <= delta.upper());
+                assert!(
+                    delta.lower() <= ideal.bounds().lower()
+                        && ideal.bounds().upper() <= delta.upper()
+                );
                 assert!(delta.relative_width() < 1e-11, "{distance} {scale} {share}: {delta:?}");
             }
         }
@@ -299,10 +352,14 @@ mod tests {
     fn vectors_pay_for_the_rounding_of_each_coordinate() {
         let epsilon = Epsilon::new(1.0).expect("valid");
         let norm = Sensitivity::l1_bound(1.0, Replace).expect("valid");
-        assert!(Laplace::calibrate(&norm, epsilon).is_err(), "the number of coordinates is not known");
+        assert!(
+            Laplace::calibrate(&norm, epsilon).is_err(),
+            "the number of coordinates is not known"
+        );
         let counts = Laplace::calibrate(&norm.clone().of_integers(), epsilon).expect("valid");
         assert_eq!(counts.scale, 1.0);
-        let vector = Laplace::calibrate(&norm.with_coordinates(1000).expect("valid"), epsilon).expect("valid");
+        let vector = Laplace::calibrate(&norm.with_coordinates(1000).expect("valid"), epsilon)
+            .expect("valid");
         let least = 1.0 + 999.0 * vector.lattice.spacing();
         assert!((least..least * (1.0 + 1e-15)).contains(&vector.rounded_sensitivity));
         assert!(vector.scale > counts.scale && vector.scale < 1.0 + 1e-10);
@@ -317,7 +374,10 @@ mod tests {
             (errors.entropy, 1.0 + 4f64.ln()),
             (errors.quantile_95, 2.0 * 20f64.ln()),
         ] {
-            assert!((bounds.estimate() / truth - 1.0).abs() < 1e-15 && bounds.relative_width() < 1e-15, "{bounds:?}");
+            assert!(
+                (bounds.estimate() / truth - 1.0).abs() < 1e-15 && bounds.relative_width() < 1e-15,
+                "{bounds:?}"
+            );
         }
         let mechanism = calibrated(1.0, 0.5);
         let at_quantile = mechanism.usefulness(errors.quantile_95.upper()).expect("additive");
@@ -328,7 +388,7 @@ mod tests {
     }
 
     #[test]
-    fn releases_lie_on_the_lattice_with_the_promised_error() {
+    fn releases_lie_on_the_lattice_with_the_guaranteed_error() {
         let mechanism = calibrated(0.3, 0.1);
         let releaser = mechanism.releaser().expect("a sampler");
         let mut random = SeededRandom::new(11);
@@ -342,16 +402,28 @@ mod tests {
         // |X| has mean and standard deviation b = 3: six standard errors, a false alarm in 5e8 seeds.
         let mean = total / f64::from(draws);
         assert!((mean - 3.0).abs() < 6.0 * 3.0 / f64::from(draws).sqrt(), "{mean}");
-        assert!(!releaser.accepts(f64::NAN) && releaser.release(f64::NAN, &mut random).is_ok_and(f64::is_finite));
+        assert!(
+            !releaser.accepts(f64::NAN)
+                && releaser.release(f64::NAN, &mut random).is_ok_and(f64::is_finite)
+        );
     }
 
     #[test]
-    fn what_cannot_be_promised_is_refused() {
+    fn what_cannot_be_guaranteed_is_refused() {
         let zero = Epsilon::new(0.0).expect("a loss");
-        assert!(Laplace::calibrate(&scalar(1.0), zero).is_err_and(|error| error.to_string().contains("epsilon")));
+        assert!(
+            Laplace::calibrate(&scalar(1.0), zero)
+                .is_err_and(|error| error.to_string().contains("epsilon"))
+        );
         let tiny = Epsilon::new(1e-200).expect("a loss");
-        assert!(Laplace::calibrate(&scalar(1.0), tiny).is_err_and(|error| error.to_string().contains("scale")));
-        assert!(Laplace::with_scale(&scalar(1.0), Scale::new(1e-3).expect("valid")).is_err(), "a loss of 1000");
+        assert!(
+            Laplace::calibrate(&scalar(1.0), tiny)
+                .is_err_and(|error| error.to_string().contains("scale"))
+        );
+        assert!(
+            Laplace::with_scale(&scalar(1.0), Scale::new(1e-3).expect("valid")).is_err(),
+            "a loss of 1000"
+        );
         let mechanism = calibrated(1.0, 1.0);
         for bad in [f64::NAN, -0.1, f64::INFINITY] {
             assert!(mechanism.delta(bad).is_err(), "{bad}");

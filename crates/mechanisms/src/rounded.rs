@@ -1,6 +1,8 @@
 //! Releases rounded to the integers.
 
-use crate::{Certificate, Errors, Guarantee, Mechanism, MechanismError, MechanismKind, Notion, Releaser};
+use crate::{
+    Certificate, Errors, Guarantee, Mechanism, MechanismError, MechanismKind, Notion, Releaser,
+};
 use reticent_events::Event;
 use reticent_noise::randomness::{RandomBits, RandomnessError};
 use reticent_numerics::{Bounds, Enclosure};
@@ -8,10 +10,13 @@ use reticent_numerics::{Bounds, Enclosure};
 /// A mechanism whose releases are rounded to the nearest integer, halves away from zero.
 ///
 /// # Guarantee
-/// The inner one: rounding is post-processing, which pure and approximate privacy survive and probabilistic privacy does not (erratum L4).
+/// The inner one: rounding is post-processing, which pure and approximate privacy survive and
+/// probabilistic privacy does not (erratum L4).
 ///
 /// # Error
-/// An integer answer's error `N` is the noise `X` rounded, so `P[|N| <= t] = P[|X| <= floor(t) + 1/2]` exactly, and `|N|` differs from `|X|` by at most a half.
+/// An integer answer's error `N` is the noise `X` rounded, so
+/// `P[|N| <= t] = P[|X| <= floor(t) + 1/2]` exactly, and `|N|` differs from `|X|` by at most a
+/// half.
 #[derive(Debug)]
 pub struct RoundedToIntegers {
     inner: Box<dyn Mechanism>,
@@ -21,11 +26,13 @@ impl RoundedToIntegers {
     /// Rounds the releases of a mechanism.
     ///
     /// # Errors
-    /// If its promise is probabilistic, or it releases no numbers.
+    /// If its guarantee is probabilistic, or it releases no numbers.
     pub fn new(inner: Box<dyn Mechanism>) -> Result<Self, MechanismError> {
         if inner.guarantee().notion == Notion::Probabilistic {
             return Err(MechanismError::Refused(
-                "rounding does not keep a probabilistic promise; ask for the approximate notion, which it keeps".into(),
+                "rounding does not keep a probabilistic guarantee; ask for the approximate notion, \
+                 which it keeps"
+                    .into(),
             ));
         }
         if inner.usefulness(0.0).is_none() {
@@ -61,7 +68,8 @@ impl Mechanism for RoundedToIntegers {
         self.inner.guarantee()
     }
 
-    /// Rounding can only lower what is lost: the lower bounds are those of an output that says nothing.
+    /// Rounding can only lower what is lost: the lower bounds are those of an output that says
+    /// nothing.
     fn certificate(&self) -> Certificate {
         match self.inner.certificate() {
             Certificate::Epsilon(bounds) => Certificate::Epsilon(Bounds::new(0.0, bounds.upper())),
@@ -77,16 +85,21 @@ impl Mechanism for RoundedToIntegers {
         self.inner.event()
     }
 
-    /// Within a half of the inner figures. Shannon's entropy of `N` is at least the differential entropy of `X`, whose fraction lies in a unit interval,
-    /// and at most that of a normal variable with the variance of `N` and another 1/12.
+    /// Within a half of the inner figures. Shannon's entropy of `N` is at least the differential
+    /// entropy of `X`, whose fraction lies in a unit interval, and at most that of a normal
+    /// variable with the variance of `N` and another 1/12.
     fn errors(&self) -> Option<Errors> {
         let errors = self.inner.errors()?;
         let half = Bounds::exact(0.5);
-        let near = |bounds: Bounds| Bounds::new((bounds - half).lower().max(0.0), (bounds + half).upper());
+        let near =
+            |bounds: Bounds| Bounds::new((bounds - half).lower().max(0.0), (bounds + half).upper());
         let root_mean_square = near(errors.root_mean_square);
-        let variance = Bounds::exact(root_mean_square.upper()).square() + Bounds::ONE / Bounds::exact(12.0);
-        let normal =
-            (Bounds::ONE.pi() * Bounds::ONE.exp() * variance).times_power_of_two(1).ln().times_power_of_two(-1);
+        let variance =
+            Bounds::exact(root_mean_square.upper()).square() + Bounds::ONE / Bounds::exact(12.0);
+        let normal = (Bounds::ONE.pi() * Bounds::ONE.exp() * variance)
+            .times_power_of_two(1)
+            .ln()
+            .times_power_of_two(-1);
         Some(Errors {
             mean_absolute: near(errors.mean_absolute),
             root_mean_square,
@@ -133,13 +146,17 @@ impl Releaser for ReleaseRounded {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{Delta, Distance, Epsilon, GeneralizedGaussian, GeneralizedGaussianMethod, Laplace, Neighbours, Order};
+    use crate::{
+        Delta, Distance, Epsilon, GeneralizedGaussian, GeneralizedGaussianMethod, Laplace,
+        Neighbours, Order,
+    };
     use crate::{Sensitivity, discrete_laplace::DiscreteLaplace};
     use reticent_noise::randomness::SeededRandom;
 
     fn rounded(epsilon: f64) -> RoundedToIntegers {
         let one = Sensitivity::scalar(1.0, Neighbours::AddRemove).expect("valid").of_integers();
-        let laplace = Laplace::calibrate(&one, Epsilon::new(epsilon).expect("valid")).expect("valid");
+        let laplace =
+            Laplace::calibrate(&one, Epsilon::new(epsilon).expect("valid")).expect("valid");
         RoundedToIntegers::new(Box::new(laplace)).expect("pure")
     }
 
@@ -164,25 +181,37 @@ mod tests {
     }
 
     #[test]
-    fn releases_are_integers_with_the_inner_promise() {
+    fn releases_are_integers_with_the_inner_guarantee() {
         let mechanism = rounded(0.7);
-        let (releaser, mut random) = (mechanism.releaser().expect("a sampler"), SeededRandom::new(1));
+        let (releaser, mut random) =
+            (mechanism.releaser().expect("a sampler"), SeededRandom::new(1));
         assert!(releaser.accepts(7.0) && !releaser.accepts(7.5) && !releaser.accepts(f64::NAN));
         for _ in 0..100 {
             assert_eq!(releaser.release(7.0, &mut random).expect("bits").fract(), 0.0);
         }
         assert_eq!(mechanism.guarantee().epsilon, 0.7);
-        assert!(matches!(mechanism.certificate(), Certificate::Epsilon(bounds) if bounds.upper() <= 0.7));
+        assert!(
+            matches!(mechanism.certificate(), Certificate::Epsilon(bounds) if bounds.upper() <= 0.7)
+        );
     }
 
     #[test]
-    fn promises_and_mechanisms_that_do_not_survive_are_refused() {
-        let (one, epsilon) = (Distance::new(1.0).expect("valid"), Epsilon::new(1.0).expect("valid"));
+    fn guarantees_and_mechanisms_that_do_not_survive_are_refused() {
+        let (one, epsilon) =
+            (Distance::new(1.0).expect("valid"), Epsilon::new(1.0).expect("valid"));
         let (order, delta) = (Order::new(3.0).expect("valid"), Delta::new(1e-6).expect("valid"));
         let method = GeneralizedGaussianMethod::Probabilistic;
-        let inner = GeneralizedGaussian::calibrate(order, &[one], epsilon, delta, method).expect("valid");
+        let inner = GeneralizedGaussian::calibrate(
+            order,
+            method,
+            &Sensitivity::from(&[one][..]),
+            (epsilon, delta),
+        )
+        .expect("valid");
         assert!(RoundedToIntegers::new(Box::new(inner)).is_err());
-        let clamped = DiscreteLaplace::calibrate(1, epsilon).and_then(|inner| inner.clamped(0, 9)).expect("valid");
+        let clamped = DiscreteLaplace::calibrate(&Sensitivity::whole(1), epsilon)
+            .and_then(|inner| inner.clamped(0, 9))
+            .expect("valid");
         assert!(RoundedToIntegers::new(Box::new(clamped)).is_err());
     }
 }

@@ -6,24 +6,26 @@ use reticent_noise::randomness::{RandomBits, RandomnessError};
 use reticent_noise::{LARGEST_VALUE, Lattice, Noise, Sampler};
 use reticent_numerics::rounding::{add_up, div_up, mul_up, sqrt_up};
 
-/// Adds noise of a family that loses less the larger its scale is, on the multiples of `D 2^-k`, where `D` is the
-/// sensitivity.
+/// Adds noise of a family that loses less the larger its scale is, on the multiples of `D 2^-k`,
+/// where `D` is the sensitivity.
 ///
 /// # Guarantee
-/// A value `x` becomes `floor(2^k x/D + 1/2)` steps, computed exactly. That map is monotone and commutes with adding
-/// `D`, so two values that differ by at most `D` become integers that differ by at most `2^k`: in units of `D`, the
-/// sensitivity is still 1, for every `D`, dyadic or not. Nothing is lost to rounding, and the certificate for `D`
-/// itself covers the release (of the approximate promise, where a probabilistic one was calibrated: see
+/// A value `x` becomes `floor(2^k x/D + 1/2)` steps, computed exactly. That map is monotone and
+/// commutes with adding `D`, so two values that differ by at most `D` become integers that differ
+/// by at most `2^k`: in units of `D`, the sensitivity is still 1, for every `D`, dyadic or not.
+/// Nothing is lost to rounding, and the certificate for `D` itself covers the release (of the
+/// approximate guarantee, where a probabilistic one was calibrated: see
 /// [`crate::Mechanism::released_guarantee`]).
 ///
-/// The noise is the ideal real draw in units of `D`, rounded to the same lattice; as the value is a lattice point
-/// already, the sum is the rounded ideal release, which is post-processing. Its scale is `scale/D`, rounded up: at
-/// least the certified noise. The last step, from steps to an `f64`, is post-processing too.
+/// The noise is the ideal real draw in units of `D`, rounded to the same lattice; as the value is a
+/// lattice point already, the sum is the rounded ideal release, which is post-processing. Its scale
+/// is `scale/D`, rounded up: at least the certified noise. The last step, from steps to an `f64`,
+/// is post-processing too.
 ///
 /// # Vectors
-/// When the `d` coordinates of a vector are rounded one by one, each moves by at most a step more than it did, and
-/// the l2 sensitivity grows from `D` to at most `D (1 + sqrt(d) 2^-k)`. [`SensitivityLattice::for_coordinates`]
-/// scales the noise up by that factor, rounded up.
+/// When the `d` coordinates of a vector are rounded one by one, each moves by at most a step more
+/// than it did, and the l2 sensitivity grows from `D` to at most `D (1 + sqrt(d) 2^-k)`.
+/// [`SensitivityLattice::for_coordinates`] scales the noise up by that factor, rounded up.
 #[derive(Clone, Debug)]
 pub(crate) struct SensitivityLattice<N> {
     sensitivity: f64,
@@ -37,8 +39,8 @@ impl<N: Noise> SensitivityLattice<N> {
     /// Noise `scale X`, where `X` follows `noise`, for scalars of sensitivity `sensitivity`.
     ///
     /// # Errors
-    /// If the noise is more than `2^43` times the sensitivity, so that no lattice that the sampler can use is finer
-    /// than that, or too small to be drawn.
+    /// If the noise is more than `2^43` times the sensitivity, so that no lattice that the sampler
+    /// can use is finer than that, or too small to be drawn.
     pub(crate) fn new(noise: N, scale: f64, sensitivity: f64) -> Result<Self, MechanismError> {
         SensitivityLattice::with_inflation(noise, scale, sensitivity, |_| 1.0)
     }
@@ -57,7 +59,9 @@ impl<N: Noise> SensitivityLattice<N> {
             return SensitivityLattice::new(noise, scale, sensitivity);
         }
         let root = sqrt_up(f64::from(coordinates));
-        SensitivityLattice::with_inflation(noise, scale, sensitivity, |spacing| add_up(1.0, mul_up(root, spacing)))
+        SensitivityLattice::with_inflation(noise, scale, sensitivity, |spacing| {
+            add_up(1.0, mul_up(root, spacing))
+        })
     }
 
     fn with_inflation(
@@ -70,7 +74,8 @@ impl<N: Noise> SensitivityLattice<N> {
         let magnitude = ratio * noise.magnitude();
         if !(1e-100..=2f64.powi(43)).contains(&magnitude) {
             return Err(MechanismError::Refused(format!(
-                "noise of {magnitude:e} times the sensitivity cannot be released: it must be from 1e-100 to 2^43 (about 8.8e12) times"
+                "noise of {magnitude:e} times the sensitivity cannot be released: it must be from \
+                 1e-100 to 2^43 (about 8.8e12) times"
             )));
         }
         // At least one step to the sensitivity.
@@ -95,8 +100,8 @@ impl<N: Noise> Releaser for SensitivityLattice<N> {
     }
 }
 
-/// `floor(2^bits value/unit + 1/2)`, exactly, clamped to [`LARGEST_VALUE`]; `None` for a NaN. The unit is positive
-/// and normal.
+/// `floor(2^bits value/unit + 1/2)`, exactly, clamped to [`LARGEST_VALUE`]; `None` for a NaN. The
+/// unit is positive and normal.
 fn steps_in_units(value: f64, unit: f64, bits: i32) -> Option<i128> {
     if value.is_nan() {
         return None;
@@ -133,7 +138,7 @@ fn steps_in_units(value: f64, unit: f64, bits: i32) -> Option<i128> {
     Some(signed((quotient + u128::from(up && digits == 0)).min(limit)))
 }
 
-/// The mantissa with its highest bit at place 52, and the exponent that goes with it.
+/// The mantissa with its highest bit at point 52, and the exponent that goes with it.
 fn normalised(x: f64) -> (u128, i32) {
     let exponent_bits = ((x.to_bits() >> 52) & 0x7ff) as i32;
     let fraction = x.to_bits() & ((1 << 52) - 1);
@@ -187,8 +192,13 @@ mod tests {
             let (low, high) = (a, a + b);
             let unit = (high - low).abs().next_up().max(unit);
             for bits in [0, 3, 40] {
-                let moved = steps_in_units(high, unit, bits).zip(steps_in_units(low, unit, bits)).map(|(h, l)| h - l);
-                assert!(moved.is_some_and(|moved| (0..=1 << bits).contains(&moved)), "{low} {high} {unit}");
+                let moved = steps_in_units(high, unit, bits)
+                    .zip(steps_in_units(low, unit, bits))
+                    .map(|(h, l)| h - l);
+                assert!(
+                    moved.is_some_and(|moved| (0..=1 << bits).contains(&moved)),
+                    "{low} {high} {unit}"
+                );
             }
         }
     }
@@ -206,7 +216,8 @@ mod tests {
         assert!((sum / (4.0 * f64::from(count)) - 1.0).abs() < 0.06, "{sum}");
         assert!(releaser.spacing() < 2.0 * 2f64.powi(-39));
         assert!(SensitivityLattice::new(Gaussian, 1e14, 1.0).is_err());
-        let vector = SensitivityLattice::for_coordinates(Gaussian, 2.0, 0.3, 100).expect("within range");
+        let vector =
+            SensitivityLattice::for_coordinates(Gaussian, 2.0, 0.3, 100).expect("within range");
         let factor = vector.sampler.scale() / (2.0 / 0.3);
         assert!(factor > 1.0 && factor < 1.0 + 1e-9, "{factor}");
     }

@@ -11,10 +11,12 @@ pub(crate) trait Formula {
 /// The relative width at which [`sharp`] is content: a few units in the last place.
 const CONTENT: f64 = 1e-15;
 
-/// The precisions that are tried after [`Wide`], in bits. The last is enough for a loss of `10^-300` next to one.
+/// The precisions that are tried after [`Wide`], in bits. The last is enough for a loss of
+/// `10^-300` next to one.
 const LADDER: [u32; 4] = [192, 384, 768, 1536];
 
-/// The formula's value to a relative `1e-15`, by raising the precision until the cancellation in it does not show.
+/// The formula's value to a relative `1e-15`, by raising the precision until the cancellation in it
+/// does not show.
 ///
 /// # Direction of error
 /// Outward: every step of the ladder is an enclosure, and they are intersected.

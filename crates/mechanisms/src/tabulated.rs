@@ -4,38 +4,44 @@ use crate::additive::AdditiveRelease;
 use crate::sensitivity_lattice::SensitivityLattice;
 use crate::tabulated_error::{StepLaw, integer};
 use crate::{
-    Certificate, Delta, Epsilon, Errors, Guarantee, Mechanism, MechanismError, MechanismKind, Notion, Releaser,
-    Sensitivity,
+    Certificate, Delta, Epsilon, Errors, Guarantee, Mechanism, MechanismError, MechanismKind,
+    Notion, Releaser, Sensitivity,
 };
 use reticent_events::Event;
 use reticent_noise::randomness::{RandomBits, RandomnessError};
-use reticent_noise::{IntegerNoise, Spread, Table};
-use reticent_numerics::{Bounds, Enclosure, Wide};
+use reticent_noise::{IntegerNoise, Jittered, Table};
+use reticent_numerics::{Bounds, Enclosure, OutOfRange, Wide};
 
 /// Adds a step that is drawn from a [`Table`], times the length of a step, to a number.
 ///
 /// # Distribution
-/// A sensitivity `D` has `m` steps of `h = D/m`. The step `k`, and the step `-k`, has the probability `w_k/W`, `W = w_0 + 2 w_1 + 2 w_2 + ...`, exactly, with integers `w_0
-/// >= w_1 >= ...`. On integers `h` is 1. On real numbers the noise is uniform within half a step of the step: it has the density `w_k/(W h)` between
-/// `(k - 1/2) h` and `(k + 1/2) h`.
+/// A sensitivity `D` has `m` steps of `h = D/m`. The step `k`, and the step `-k`, has the
+/// probability `w_k/W`, `W = w_0 + 2 w_1 + 2 w_2 + ...`, exactly, with integers
+/// `w_0 >= w_1 >= ...`. On integers `h` is 1. On real numbers the noise is uniform within half a
+/// step of the step: it has the density `w_k/(W h)` between `(k - 1/2) h` and `(k + 1/2) h`.
 ///
 /// # Guarantee
-/// `delta(epsilon) = sum over k of max(0, w_|k| - e^epsilon w_|k+m|) / W`, the violation over a shift by `m` steps, exactly. No other shift is worse:
+/// `delta(epsilon) = sum over k of max(0, w_|k| - e^epsilon w_|k+m|) / W`, the violation over a
+/// shift by `m` steps, exactly. No other shift is worse:
 ///
-/// - *Fewer steps.* Let `f` be symmetric and not increasing away from zero, and `0 <= d < d'`. Where `x >= -d/2`, `|x| <= |x + d| <= |x + d'|`, so that
-///   `f(x + d) >= f(x + d')` and the violation at `x` is at least as large over `d'`. Where `x < -d/2`, `f(x) <= f(x + d)`, and over `d` there is none.
-/// - *Parts of a step*, on real numbers. Over `d = (j + u) h`, `0 <= u < 1`, a share `1 - u` of the cell `k` is compared with the cell `k + j` and the rest with
-///   `k + j + 1`, so that the violation is that mean of those over `j` and `j + 1` steps.
+/// - *Fewer steps.* Let `f` be symmetric and not increasing away from zero, and `0 <= d < d'`.
+///   Where `x >= -d/2`, `|x| <= |x + d| <= |x + d'|`, so that `f(x + d) >= f(x + d')` and the
+///   violation at `x` is at least as large over `d'`. Where `x < -d/2`, `f(x) <= f(x + d)`, and
+///   over `d` there is none.
+/// - *Parts of a step*, on real numbers. Over `d = (j + u) h`, `0 <= u < 1`, a share `1 - u` of the
+///   cell `k` is compared with the cell `k + j` and the rest with `k + j + 1`, so that the
+///   violation is that mean of those over `j` and `j + 1` steps.
 ///
 /// # Numerics
-/// The weights are integers and the law is what they say; sums are taken with 100 bits and rounded outwards. Real answers are put on a lattice of which
-/// the sensitivity is a multiple: its rounding costs nothing.
+/// The weights are integers and the law is what they say; sums are taken with 100 bits and rounded
+/// outwards. Real answers are put on a lattice of which the sensitivity is a multiple: its rounding
+/// costs nothing.
 ///
 /// # Example
 /// ```
 /// use reticent_mechanisms::{Delta, Epsilon, Mechanism, Tabulated};
 /// use reticent_noise::Table;
-/// // Noise of at most 2 on a count: 0 with probability 1/2, the others with 1/4 in all on each side.
+/// // Noise of at most 2 on a count: 0 with probability 1/2, 1/4 in all on each side.
 /// let table = Table::new(vec![8, 3, 1])?;
 /// let mechanism = Tabulated::for_integers(1, table, Epsilon::new(1.2)?, Delta::new(0.1)?)?;
 /// assert_eq!(mechanism.delta(1.2)?.upper(), 1.0 / 16.0);
@@ -65,8 +71,9 @@ impl Tabulated {
     /// Noise for a real number, with `steps`, a power of two, to the sensitivity.
     ///
     /// # Errors
-    /// If more than one coordinate of the answer can move, `steps` is not a power of two up to `2^20`, a weight has more than 64 significant bits, or
-    /// the table does not keep the promise.
+    /// If more than one coordinate of the answer can move, `steps` is not a power of two up to
+    /// `2^20`, a weight has more than 64 significant bits, or the table does not keep the
+    /// guarantee.
     pub fn for_reals(
         sensitivity: &Sensitivity,
         steps: u64,
@@ -74,15 +81,10 @@ impl Tabulated {
         epsilon: Epsilon,
         delta: Delta,
     ) -> Result<Self, MechanismError> {
-        let sensitivity = sensitivity.one_coordinate().ok_or_else(|| {
-            MechanismError::Refused(
-                "noise from a table protects one number: this answer has more coordinates that can move at once, or an unknown number of them"
-                    .into(),
-            )
-        })?;
+        let sensitivity = sensitivity.of_one_number("noise from a table")?;
         if !steps.is_power_of_two() {
             let accepted = "a power of two from 1 to 2^20";
-            return Err(MechanismError::Parameter { name: "steps", value: steps as f64, accepted });
+            return Err(OutOfRange::new("steps", steps as f64, accepted).into());
         }
         Tabulated::certified(table, steps, sensitivity, Answers::Reals, epsilon, delta)
     }
@@ -90,14 +92,22 @@ impl Tabulated {
     /// Noise for an integer that moves by at most `sensitivity`.
     ///
     /// # Errors
-    /// If the sensitivity is not from 1 to `2^20`, a weight has more than 64 significant bits, or the table does not keep the promise.
+    /// If the sensitivity is not from 1 to `2^20`, a weight has more than 64 significant bits, or
+    /// the table does not keep the guarantee.
     pub fn for_integers(
         sensitivity: u64,
         table: Table,
         epsilon: Epsilon,
         delta: Delta,
     ) -> Result<Self, MechanismError> {
-        Tabulated::certified(table, sensitivity, sensitivity as f64, Answers::Integers, epsilon, delta)
+        Tabulated::certified(
+            table,
+            sensitivity,
+            sensitivity as f64,
+            Answers::Integers,
+            epsilon,
+            delta,
+        )
     }
 
     fn certified(
@@ -110,16 +120,20 @@ impl Tabulated {
     ) -> Result<Self, MechanismError> {
         if !(1..=MOST_STEPS).contains(&steps) {
             let name = if answers == Answers::Integers { "sensitivity" } else { "steps" };
-            return Err(MechanismError::Parameter { name, value: steps as f64, accepted: "from 1 to 2^20" });
+            return Err(OutOfRange::new(name, steps as f64, "from 1 to 2^20").into());
         }
         if table.parts().is_none() {
-            return Err(MechanismError::Refused("a weight of the table has more than 64 significant bits".into()));
+            return Err(MechanismError::Refused(
+                "a weight of the table has more than 64 significant bits".into(),
+            ));
         }
         let (epsilon, delta) = (epsilon.get(), delta.get());
         let certified = violation(&table, steps, epsilon);
         if certified.upper() > delta {
-            let reason =
-                format!("at epsilon {epsilon} its delta is up to {:e}, which is above {delta:e}", certified.upper());
+            let reason = format!(
+                "at epsilon {epsilon} its delta is up to {:e}, which is above {delta:e}",
+                certified.upper()
+            );
             return Err(MechanismError::NotCertified { what: "a table of noise", reason });
         }
         let guarantee = Guarantee { notion: Notion::Approximate, epsilon, delta };
@@ -147,7 +161,7 @@ impl Tabulated {
         self.answers == Answers::Integers
     }
 
-    /// The formula above for a table and a sensitivity of `steps`, whatever it promises.
+    /// The formula above for a table and a sensitivity of `steps`, whatever it guarantees.
     pub fn delta_of(table: &Table, steps: u64, epsilon: Epsilon) -> Bounds {
         violation(table, steps, epsilon.get())
     }
@@ -192,7 +206,10 @@ impl Mechanism for Tabulated {
     }
 
     fn parameters(&self) -> Vec<(&'static str, f64)> {
-        vec![("steps", self.steps as f64), ("support", self.table.support_in_steps() as f64 * self.spacing())]
+        vec![
+            ("steps", self.steps as f64),
+            ("support", self.table.support_in_steps() as f64 * self.spacing()),
+        ]
     }
 
     fn guarantee(&self) -> Guarantee {
@@ -229,23 +246,29 @@ impl Mechanism for Tabulated {
         }
         let support = (self.table.support_in_steps() as f64 + 1.0) * self.spacing();
         Some(
-            (Bounds::ONE - self.law().exceeds(Wide::from(t.min(support)) / Wide::from(self.spacing()))).clamp(0.0, 1.0),
+            (Bounds::ONE
+                - self.law().exceeds(Wide::from(t.min(support)) / Wide::from(self.spacing())))
+            .clamp(0.0, 1.0),
         )
     }
 
     fn releaser(&self) -> Result<Box<dyn Releaser>, MechanismError> {
         Ok(match self.answers {
-            Answers::Integers => Box::new(IntegerRelease(AdditiveRelease::new(self.table.sampler()?))),
-            Answers::Reals => {
-                Box::new(SensitivityLattice::new(Spread(self.table.clone()), self.spacing(), self.sensitivity)?)
+            Answers::Integers => {
+                Box::new(IntegerRelease(AdditiveRelease::new(self.table.sampler()?)))
             }
+            Answers::Reals => Box::new(SensitivityLattice::new(
+                Jittered(self.table.clone()),
+                self.spacing(),
+                self.sensitivity,
+            )?),
         })
     }
 }
 
 /// Releases integers.
 #[derive(Debug)]
-struct IntegerRelease(AdditiveRelease<Spread<Table>>);
+struct IntegerRelease(AdditiveRelease<Jittered<Table>>);
 
 impl Releaser for IntegerRelease {
     fn release(&self, value: f64, random: &mut dyn RandomBits) -> Result<f64, RandomnessError> {
@@ -268,11 +291,11 @@ mod tests {
     use reticent_noise::privacy;
     use reticent_noise::randomness::SeededRandom;
 
-    fn promise(epsilon: f64, delta: f64) -> (Epsilon, Delta) {
+    fn guarantee(epsilon: f64, delta: f64) -> (Epsilon, Delta) {
         (Epsilon::new(epsilon).expect("valid"), Delta::new(delta).expect("valid"))
     }
 
-    /// Any table, whether or not it promises anything.
+    /// Any table, whether or not it guarantees anything.
     fn law(weights: &[u128], steps: u64, sensitivity: f64, answers: Answers) -> Tabulated {
         let guarantee = Guarantee { notion: Notion::Approximate, epsilon: 0.0, delta: 1.0 };
         let table = Table::new(weights.to_vec()).expect("valid");
@@ -287,8 +310,12 @@ mod tests {
         law(weights, steps, sensitivity, Answers::Reals)
     }
 
-    const TABLES: [&[u128]; 4] =
-        [&[1], &[9, 9, 9, 2, 2, 2, 2, 2, 1], &[1 << 90, 1 << 80, 1 << 80, 12345, 1], &[60, 41, 40, 33, 20, 8, 8, 1]];
+    const TABLES: [&[u128]; 4] = [
+        &[1],
+        &[9, 9, 9, 2, 2, 2, 2, 2, 1],
+        &[1 << 90, 1 << 80, 1 << 80, 12345, 1],
+        &[60, 41, 40, 33, 20, 8, 8, 1],
+    ];
 
     /// `sum over k of max(0, p_k - e^epsilon p_(k+j))` over the whole line.
     fn over_shift(table: &Table, shift: i64, epsilon: f64) -> f64 {
@@ -311,7 +338,10 @@ mod tests {
                     assert!(delta.width() < 1e-15);
                     for shift in -(steps as i64)..=steps as i64 {
                         let less = over_shift(&mechanism.table, shift, epsilon);
-                        assert!(less <= delta.upper() + 1e-12, "{weights:?} {shift} of {steps}, {epsilon}: {less}");
+                        assert!(
+                            less <= delta.upper() + 1e-12,
+                            "{weights:?} {shift} of {steps}, {epsilon}: {less}"
+                        );
                     }
                 }
             }
@@ -322,7 +352,7 @@ mod tests {
     fn the_density_of_real_noise_has_the_same_profile_and_no_part_of_a_step_is_worse() {
         for weights in TABLES {
             let mechanism = reals(weights, 4, 2.0);
-            let spread = Spread(mechanism.table.clone());
+            let spread = Jittered(mechanism.table.clone());
             for epsilon in [0.1, 1.0] {
                 let formula = mechanism.delta(epsilon).expect("valid");
                 let direct = privacy::violation(&spread, 0.5, 2.0, epsilon).delta;
@@ -332,7 +362,10 @@ mod tests {
                 );
                 for distance in [0.1, 0.77, 1.5, 1.99] {
                     let part = privacy::violation(&spread, 0.5, distance, epsilon).delta;
-                    assert!(part.lower() <= formula.upper(), "{weights:?} {distance}: {part:?} {formula:?}");
+                    assert!(
+                        part.lower() <= formula.upper(),
+                        "{weights:?} {distance}: {part:?} {formula:?}"
+                    );
                 }
             }
         }
@@ -341,55 +374,88 @@ mod tests {
     #[test]
     fn errors_are_those_of_the_law() {
         for weights in TABLES {
-            for (mechanism, real) in [(integers(weights, 2), false), (reals(weights, 4, 1.0), true)] {
+            for (mechanism, real) in [(integers(weights, 2), false), (reals(weights, 4, 1.0), true)]
+            {
                 let (h, total) = (mechanism.spacing(), mechanism.table.total() as f64);
                 let law: Vec<(f64, f64)> = (0..weights.len())
                     .map(|k| (k as f64, weights[k] as f64 / total * if k == 0 { 1.0 } else { 2.0 }))
                     .collect();
-                // On real numbers the midpoint rule over each cell, one half step on both sides of it.
+                // On real numbers the midpoint rule over each cell, one half step on both sides of
+                // it.
                 let parts = if real { 200 } else { 1 };
                 let expect = |f: &dyn Fn(f64) -> f64| -> f64 {
-                    let place = |k: f64, i: i32| (k + (f64::from(i) + 0.5) / f64::from(parts) - 0.5).abs() * h;
+                    let point = |k: f64, i: i32| {
+                        (k + (f64::from(i) + 0.5) / f64::from(parts) - 0.5).abs() * h
+                    };
                     law.iter()
-                        .map(|&(k, p)| (0..parts).map(|i| p * f(place(k, i))).sum::<f64>() / f64::from(parts))
+                        .map(|&(k, p)| {
+                            (0..parts).map(|i| p * f(point(k, i))).sum::<f64>() / f64::from(parts)
+                        })
                         .sum()
                 };
                 let errors = mechanism.errors().expect("additive");
                 let close = |bounds: Bounds, truth: f64, far: f64| {
                     (bounds.estimate() - truth).abs() <= far && bounds.width() <= 1e-13
                 };
-                assert!(close(errors.mean_absolute, expect(&|x| x), 1e-12), "{weights:?} {errors:?}");
-                assert!(close(errors.root_mean_square, expect(&|x| x * x).sqrt(), 1e-5), "{weights:?} {errors:?}");
-                let surprise: f64 = law.iter().map(|&(k, p)| -p * (p / if k == 0.0 { 1.0 } else { 2.0 }).ln()).sum();
-                assert!(close(errors.entropy, surprise + if real { h.ln() } else { 0.0 }, 1e-12), "{weights:?}");
+                assert!(
+                    close(errors.mean_absolute, expect(&|x| x), 1e-12),
+                    "{weights:?} {errors:?}"
+                );
+                assert!(
+                    close(errors.root_mean_square, expect(&|x| x * x).sqrt(), 1e-5),
+                    "{weights:?} {errors:?}"
+                );
+                let surprise: f64 = law
+                    .iter()
+                    .map(|&(k, p)| -p * (p / if k == 0.0 { 1.0 } else { 2.0 }).ln())
+                    .sum();
+                assert!(
+                    close(errors.entropy, surprise + if real { h.ln() } else { 0.0 }, 1e-12),
+                    "{weights:?}"
+                );
                 for t in [0.0, 0.24, 0.9, 1.0, 3.3, 50.0] {
                     let useful = mechanism.usefulness(t).expect("additive");
                     let direct = expect(&|x| f64::from(u8::from(x <= t)));
                     assert!(
-                        (useful.estimate() - direct).abs() < 0.011 * f64::from(u8::from(real)) + 1e-12,
+                        (useful.estimate() - direct).abs()
+                            < 0.011 * f64::from(u8::from(real)) + 1e-12,
                         "{weights:?} {t} {useful:?} {direct}"
                     );
                 }
                 let t = errors.quantile_95;
-                assert!(mechanism.usefulness(t.upper()).expect("additive").upper() >= 0.95, "{weights:?} {t:?}");
+                assert!(
+                    mechanism.usefulness(t.upper()).expect("additive").upper() >= 0.95,
+                    "{weights:?} {t:?}"
+                );
                 let below = if real { t.lower() * (1.0 - 1e-9) } else { t.lower() - 1.0 };
-                assert!(mechanism.usefulness(below).expect("additive").lower() <= 0.95, "{weights:?} {t:?}");
+                assert!(
+                    mechanism.usefulness(below).expect("additive").lower() <= 0.95,
+                    "{weights:?} {t:?}"
+                );
             }
         }
         let mechanism = integers(&[1], 1);
-        assert_eq!((mechanism.usefulness(f64::NAN), mechanism.usefulness(-1.0)), (None, Some(Bounds::ZERO)));
+        assert_eq!(
+            (mechanism.usefulness(f64::NAN), mechanism.usefulness(-1.0)),
+            (None, Some(Bounds::ZERO))
+        );
     }
 
     #[test]
     fn integers_stay_integers_and_reals_fill_the_line() {
         let mut random = SeededRandom::new(8);
         let releaser = integers(&[5, 3, 1], 1).releaser().expect("a sampler");
-        let released: Vec<f64> = (0..500).map(|_| releaser.release(7.0, &mut random).expect("seeded")).collect();
-        assert!(released.iter().all(|x| x.fract() == 0.0 && (x - 7.0).abs() <= 2.0) && released.contains(&9.0));
+        let released: Vec<f64> =
+            (0..500).map(|_| releaser.release(7.0, &mut random).expect("seeded")).collect();
+        assert!(
+            released.iter().all(|x| x.fract() == 0.0 && (x - 7.0).abs() <= 2.0)
+                && released.contains(&9.0)
+        );
         assert!(releaser.accepts(3.0) && !releaser.accepts(0.5) && !releaser.accepts(f64::NAN));
         let mechanism = reals(&[5, 3, 1], 2, 0.3);
         let releaser = mechanism.releaser().expect("a sampler");
-        let released: Vec<f64> = (0..500).map(|_| releaser.release(7.0, &mut random).expect("seeded")).collect();
+        let released: Vec<f64> =
+            (0..500).map(|_| releaser.release(7.0, &mut random).expect("seeded")).collect();
         assert!(released.iter().all(|x| (x - 7.0).abs() <= 2.5 * 0.15 + 1e-9));
         assert!(released.iter().filter(|x| (*x - 7.0).abs() > 1.5 * 0.15).count() > 20);
     }
@@ -405,12 +471,15 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_promised_is_refused() {
+    fn what_cannot_be_guaranteed_is_refused() {
         let table = || Table::new(vec![8, 3, 1]).expect("valid");
         let sensitivity = Sensitivity::scalar(1.0, AddRemove).expect("valid");
-        let (epsilon, delta) = promise(1.2, 0.06);
+        let (epsilon, delta) = guarantee(1.2, 0.06);
         let refused = |result: Result<Tabulated, MechanismError>, word: &str| {
-            assert!(result.as_ref().is_err_and(|error| error.to_string().contains(word)), "{word}: {result:?}");
+            assert!(
+                result.as_ref().is_err_and(|error| error.to_string().contains(word)),
+                "{word}: {result:?}"
+            );
         };
         refused(Tabulated::for_integers(1, table(), epsilon, delta), "delta is up to 6.25e-2");
         refused(Tabulated::for_integers(0, table(), epsilon, delta), "sensitivity");

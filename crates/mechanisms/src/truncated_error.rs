@@ -1,8 +1,9 @@
 //! The error of bounded mechanisms at the worst answer.
 //!
-//! Given the answer `s`, the error of a truncated release is, in magnitude, a mixture of `|X|` given `|X| <= s` and of `|X|` given `|X| <= R - s`. Both are stochastically
-//! at most `|X|` given `|X| <= R`, which is what an answer at a bound has. So the worst answer is at a bound, for every measure that grows with the error; there the
-//! bias is the mean absolute error.
+//! Given the answer `s`, the error of a truncated release is, in magnitude, a mixture of `|X|`
+//! given `|X| <= s` and of `|X|` given `|X| <= R - s`. Both are stochastically at most `|X|` given
+//! `|X| <= R`, which is what an answer at a bound has. So the worst answer is at a bound, for every
+//! measure that grows with the error; there the bias is the mean absolute error.
 
 use crate::Errors;
 use crate::generalized_gaussian::Order;
@@ -14,8 +15,10 @@ use reticent_numerics::{Bounds, Enclosure};
 
 /// The worst measures for noise of this scale, truncated to a range.
 ///
-/// The entropy is not a matter of the error's size: `h(s) = ln(b Z(s)) + E|X|^p`, of which the first term is largest in the middle, and the second at most that
-/// of an answer at a bound. Its bounds are the value in the middle, and the sum of those two, or the uniform distribution's `ln R`.
+/// The entropy is not a matter of the error's size: `h(s) = ln(b Z(s)) + E|X|^p`, of which the
+/// first term is largest in the middle, and the second at most that of an answer at a bound. Its
+/// bounds are the value in the middle, and the sum of those two, or the uniform distribution's
+/// `ln R`.
 pub(crate) fn errors(order: Order, scale: f64, range: f64) -> Errors {
     let power = order.power_bounds(Bounds::exact(range) / Bounds::exact(scale));
     let inverse = order.inverse(&power);
@@ -28,8 +31,12 @@ pub(crate) fn errors(order: Order, scale: f64, range: f64) -> Errors {
     Errors {
         mean_absolute: moment(1.0),
         root_mean_square: moment(2.0),
-        entropy: Bounds::new(middle.lower().min(uniform.upper()), most.upper().min(uniform.upper())),
-        quantile_95: (order.root(&gamma_p_inverse(inverse, level)) * Bounds::exact(scale)).clamp(0.0, range),
+        entropy: Bounds::new(
+            middle.lower().min(uniform.upper()),
+            most.upper().min(uniform.upper()),
+        ),
+        quantile_95: (order.root(&gamma_p_inverse(inverse, level)) * Bounds::exact(scale))
+            .clamp(0.0, range),
     }
 }
 
@@ -48,7 +55,8 @@ pub(crate) fn usefulness(order: Order, scale: f64, range: f64, t: f64) -> Bounds
     (part(t) / part(range)).clamp(0.0, 1.0)
 }
 
-/// `b (E[|X|^m; |X| <= r] / P[|X| <= r])^(1/m)` with `r = R/b`: `Gamma((m+1)/p) P((m+1)/p, r^p) / (Gamma(1/p) P(1/p, r^p))`.
+/// `b (E[|X|^m; |X| <= r] / P[|X| <= r])^(1/m)` with `r = R/b`:
+/// `Gamma((m+1)/p) P((m+1)/p, r^p) / (Gamma(1/p) P(1/p, r^p))`.
 struct TruncatedMoment {
     order: Order,
     scale: f64,
@@ -66,8 +74,8 @@ impl Formula for TruncatedMoment {
     }
 }
 
-/// `ln(2 b z(range)) + E[|X|^p given |X| <= at_bound]`, where `z(v) = Gamma(1 + 1/p) P(1/p, v^p)`, and the mean is
-/// `P(1 + 1/p, y) / (p P(1/p, y))` at `y = at_bound^p`.
+/// `ln(2 b z(range)) + E[|X|^p given |X| <= at_bound]`, where `z(v) = Gamma(1 + 1/p) P(1/p, v^p)`,
+/// and the mean is `P(1 + 1/p, y) / (p P(1/p, y))` at `y = at_bound^p`.
 struct Entropy {
     order: Order,
     scale: f64,

@@ -1,15 +1,15 @@
-//! The truncated Laplace mechanism: Laplace noise that ends, for a small exception.
+//! The truncated Laplace mechanism: Laplace noise that ends, with a small delta.
 
 use crate::sensitivity_lattice::SensitivityLattice;
 use crate::sharp::{Formula, sharp};
 use crate::{
-    Certificate, Delta, Epsilon, Errors, Guarantee, Mechanism, MechanismError, MechanismKind, Notion, Releaser, Scale,
-    Sensitivity,
+    Budget, Certificate, Epsilon, Errors, Guarantee, Mechanism, MechanismError, MechanismKind,
+    Notion, Releaser, Scale, Sensitivity,
 };
 use reticent_events::Event;
 use reticent_noise::error::{quantile, usefulness};
 use reticent_numerics::rounding::div_up;
-use reticent_numerics::{Bounds, Enclosure, Wide};
+use reticent_numerics::{Bounds, Enclosure, OutOfRange, Wide};
 use std::cmp::Ordering;
 
 /// Adds Laplace noise of scale `b`, given that it is at most `A`, to a number.
@@ -19,27 +19,31 @@ use std::cmp::Ordering;
 ///
 /// # Guarantee
 /// `(epsilon, delta)`-differential privacy for a scalar of sensitivity `D` with `b = D/epsilon` and
-/// `A = b ln(1 + (e^epsilon - 1)/(2 delta))`, for `delta` up to one half, tight. Noise of at most `A` is in itself of use: the answer is within `A`, always.
+/// `A = b ln(1 + (e^epsilon - 1)/(2 delta))`, for `delta` up to one half, tight. Noise of at most
+/// `A` is in itself of use: the answer is within `A`, always.
 ///
 /// # Profile
-/// Let `u = D/b`, `a = A/b`, and `T(x)` the mass of `exp(-|x|)` on `[-a, a]` beyond `x`, so that `T(-a) = 2 (1 - e^-a)` is all of it. Over the shift `D`
-/// the loss is infinite on the last piece of length `u`, and elsewhere `u` beyond the answer and `u + 2x` at `x` from `-u/2` to 0. Hence the loss
-/// exceeds `epsilon' <= u` from `t = (epsilon' - u)/2` on, or from `a - u` on if that is less, and
+/// Let `u = D/b`, `a = A/b`, and `T(x)` the mass of `exp(-|x|)` on `[-a, a]` beyond `x`, so that
+/// `T(-a) = 2 (1 - e^-a)` is all of it. Over the shift `D` the loss is infinite on the last piece
+/// of length `u`, and elsewhere `u` beyond the answer and `u + 2x` at `x` from `-u/2` to 0. Hence
+/// the loss exceeds `epsilon' <= u` from `t = (epsilon' - u)/2` on, or from `a - u` on if that is
+/// less, and
 ///
-/// `delta(epsilon') = [T(min(t, a - u)) - e^epsilon' T(t + u)]/T(-a)`, and `T(a - u)/T(-a)` for `epsilon' >= u`.
+/// `delta(epsilon') = [T(min(t, a - u)) - e^epsilon' T(t + u)]/T(-a)`, and `T(a - u)/T(-a)` for
+/// `epsilon' >= u`.
 ///
-/// For symmetric noise that does not increase away from zero a smaller shift loses less ([`crate::Tabulated`] has the argument). The figures of the
-/// paper are the case `epsilon' = u`.
+/// For symmetric noise that does not increase away from zero a smaller shift loses less
+/// ([`crate::Tabulated`] has the argument). The figures of the paper are the case `epsilon' = u`.
 ///
 /// # Numerics
-/// The answer is put on a lattice of which the sensitivity is a multiple, so nothing is lost to that. `b` is rounded up, and `a` upwards until
-/// the profile's upper bound is at most `delta`.
+/// The answer is put on a lattice of which the sensitivity is a multiple, so nothing is lost to
+/// that. `b` is rounded up, and `a` upwards until the profile's upper bound is at most `delta`.
 ///
 /// # Example
 /// ```
 /// use reticent_mechanisms::{Delta, Epsilon, Mechanism, Neighbours, Sensitivity, TruncatedLaplace};
 /// let count = Sensitivity::scalar(1.0, Neighbours::AddRemove)?;
-/// let mechanism = TruncatedLaplace::calibrate(&count, Epsilon::new(1.0)?, Delta::new(1e-6)?)?;
+/// let mechanism = TruncatedLaplace::calibrate(&count, (Epsilon::new(1.0)?, Delta::new(1e-6)?))?;
 /// assert!((mechanism.support_in_answers() - 13.664).abs() < 1e-3);
 /// assert!(mechanism.usefulness(13.7).is_some_and(|p| p.lower() == 1.0));
 /// assert!(mechanism.delta(1.0)?.upper() <= 1e-6);
@@ -47,7 +51,8 @@ use std::cmp::Ordering;
 /// ```
 ///
 /// # References
-/// Geng, Ding, Guo, Kumar, *Tight analysis of privacy and utility tradeoff in approximate differential privacy*, 2020.
+/// Geng, Ding, Guo, Kumar, *Tight analysis of privacy and utility tradeoff in approximate
+/// differential privacy*, 2020.
 #[derive(Clone, Debug, PartialEq)]
 pub struct TruncatedLaplace {
     sensitivity: f64,
@@ -79,19 +84,22 @@ impl TruncatedLaplace {
     /// The noise of the paper for a budget.
     ///
     /// # Errors
-    /// If epsilon is not from 1e-9 to 700 or delta above one half, if more than one coordinate of the answer can move, or if the noise leaves the
-    /// accepted range.
-    pub fn calibrate(sensitivity: &Sensitivity, epsilon: Epsilon, delta: Delta) -> Result<Self, MechanismError> {
-        let (epsilon, delta) = (epsilon.get(), delta.get());
+    /// If epsilon is not from 1e-9 to 700 or delta above one half, if more than one coordinate of
+    /// the answer can move, or if the noise leaves the accepted range.
+    pub fn calibrate(
+        sensitivity: &Sensitivity,
+        budget: impl Into<Budget>,
+    ) -> Result<Self, MechanismError> {
+        let (epsilon, delta) = budget.into().approximate(MechanismKind::TruncatedLaplace)?;
         if epsilon < 1e-9 {
             let accepted = "a number from 1e-9 to 700";
-            return Err(MechanismError::Parameter { name: "epsilon", value: epsilon, accepted });
+            return Err(OutOfRange::new("epsilon", epsilon, accepted).into());
         }
         if delta > 0.5 {
             let accepted = "a number from 1e-300 to 0.5";
-            return Err(MechanismError::Parameter { name: "delta", value: delta, accepted });
+            return Err(OutOfRange::new("delta", delta, accepted).into());
         }
-        let distance = one_distance(sensitivity)?;
+        let distance = sensitivity.of_one_number("truncated Laplace noise")?;
         let scale = Scale::new(div_up(distance, epsilon))?.get();
         let mut support = paper_support(epsilon, delta).bounds().upper();
         // An ulp more takes about an ulp off delta, and the bounds are a few ulps wide.
@@ -100,7 +108,13 @@ impl TruncatedLaplace {
             let certified = profile(distance, scale, support, epsilon);
             if certified.upper() <= delta {
                 let guarantee = Guarantee { notion: Notion::Approximate, epsilon, delta };
-                return Ok(TruncatedLaplace { sensitivity: distance, scale, noise, guarantee, method: "exact" });
+                return Ok(TruncatedLaplace {
+                    sensitivity: distance,
+                    scale,
+                    noise,
+                    guarantee,
+                    method: "exact",
+                });
             }
             support += support * f64::EPSILON * f64::from(step).exp2();
         }
@@ -110,7 +124,8 @@ impl TruncatedLaplace {
         })
     }
 
-    /// Noise of a given scale and support, promising the least `delta` that is proved at `epsilon`.
+    /// Noise of a given scale and support, guaranteeing the least `delta` that is proved at
+    /// `epsilon`.
     ///
     /// # Errors
     /// If the support is not from 1e-12 to 1e6 scales, or more than one coordinate of the answer
@@ -121,7 +136,8 @@ impl TruncatedLaplace {
         support: Support,
         epsilon: Epsilon,
     ) -> Result<Self, MechanismError> {
-        let (distance, scale, epsilon) = (one_distance(sensitivity)?, scale.get(), epsilon.get());
+        let (distance, scale, epsilon) =
+            (sensitivity.of_one_number("truncated Laplace noise")?, scale.get(), epsilon.get());
         let noise = reticent_noise::TruncatedLaplace::new(support.in_scales(scale))?;
         let delta = profile(distance, scale, noise.support_in_scales(), epsilon).upper();
         let guarantee = Guarantee { notion: Notion::Approximate, epsilon, delta };
@@ -143,7 +159,8 @@ impl TruncatedLaplace {
     }
 }
 
-/// `ln(1 + (e^epsilon - 1)/(2 delta))`, for large losses as `epsilon + ln(1 - (1 - 2 delta) e^-epsilon) - ln(2 delta)`, which does not overflow.
+/// `ln(1 + (e^epsilon - 1)/(2 delta))`, for large losses as
+/// `epsilon + ln(1 - (1 - 2 delta) e^-epsilon) - ln(2 delta)`, which does not overflow.
 fn paper_support(epsilon: f64, delta: f64) -> Wide {
     let (loss, twice_delta) = (Wide::from(epsilon), Wide::from(delta).times_power_of_two(1));
     if epsilon < 1.0 {
@@ -151,15 +168,6 @@ fn paper_support(epsilon: f64, delta: f64) -> Wide {
     } else {
         loss + ((twice_delta - Wide::ONE) * (-loss).exp()).ln_1p() - twice_delta.ln()
     }
-}
-
-fn one_distance(sensitivity: &Sensitivity) -> Result<f64, MechanismError> {
-    sensitivity.one_coordinate().ok_or_else(|| {
-        MechanismError::Refused(
-            "truncated Laplace noise protects one number: this answer has more coordinates that can move at once, or an unknown number of them"
-                .into(),
-        )
-    })
 }
 
 /// The formula at [`TruncatedLaplace`].
@@ -175,8 +183,8 @@ impl Profile {
     fn beyond<E: Enclosure>(&self, x: E) -> E {
         let support = x.exactly(self.support);
         let whole = (-x.exactly(-self.support).exp_m1()).times_power_of_two(1);
-        // T(x) = e^-a (e^(a-x) - 1) for x from 0 to a, and the whole less T(-x) below. The part below is taken as
-        // (1 - e^-a) + (1 - e^-|x|), a sum of like signs.
+        // T(x) = e^-a (e^(a-x) - 1) for x from 0 to a, and the whole less T(-x) below. The part
+        // below is taken as (1 - e^-a) + (1 - e^-|x|), a sum of like signs.
         let right = |x: E| (-x.clone()).exp() * -(-(support.clone() - x)).exp_m1();
         let left = |x: E| -x.exactly(-self.support).exp_m1() - x.exp_m1();
         let (below, zero) = ((-support.clone()), x.exactly(0.0));
@@ -198,14 +206,16 @@ impl Profile {
 
 impl Formula for Profile {
     fn at<E: Enclosure>(&self, like: &E) -> E {
-        let (u, epsilon) = (like.exactly(self.distance) / like.exactly(self.scale), like.exactly(self.epsilon));
+        let (u, epsilon) =
+            (like.exactly(self.distance) / like.exactly(self.scale), like.exactly(self.epsilon));
         let end = like.exactly(self.support) - u.clone();
         let whole = self.beyond(like.exactly(-self.support));
         let cut_off = || self.beyond(end.clone()) / whole.clone();
         let turning = || {
             let t = (epsilon.clone() - u.clone()).times_power_of_two(-1);
             let start = -((-t.clone()).max(-end.clone()));
-            (self.beyond(start) - epsilon.clone().exp() * self.beyond(t + u.clone())) / whole.clone()
+            (self.beyond(start) - epsilon.clone().exp() * self.beyond(t + u.clone()))
+                / whole.clone()
         };
         match epsilon.compare(&u) {
             Some(Ordering::Less) => turning(),
@@ -226,7 +236,8 @@ enum Figure {
     Entropy,
 }
 
-/// With `E = e^-a`: `E|X| = b [1 - a E/(1 - E)]`, `E X^2 = b^2 [2 - (a^2 + 2a) E/(1 - E)]`, entropy `ln(2 b (1 - E)) + E|X|/b`.
+/// With `E = e^-a`: `E|X| = b [1 - a E/(1 - E)]`, `E X^2 = b^2 [2 - (a^2 + 2a) E/(1 - E)]`, entropy
+/// `ln(2 b (1 - E)) + E|X|/b`.
 struct ErrorFormula {
     figure: Figure,
     support: f64,
@@ -314,6 +325,7 @@ impl Mechanism for TruncatedLaplace {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::Delta;
     use crate::Neighbours::AddRemove;
     use reticent_noise::privacy::violation;
     use reticent_noise::randomness::SeededRandom;
@@ -323,8 +335,9 @@ mod tests {
     }
 
     fn calibrated(distance: f64, epsilon: f64, delta: f64) -> TruncatedLaplace {
-        let (epsilon, delta) = (Epsilon::new(epsilon).expect("valid"), Delta::new(delta).expect("valid"));
-        TruncatedLaplace::calibrate(&scalar(distance), epsilon, delta).expect("valid")
+        let (epsilon, delta) =
+            (Epsilon::new(epsilon).expect("valid"), Delta::new(delta).expect("valid"));
+        TruncatedLaplace::calibrate(&scalar(distance), (epsilon, delta)).expect("valid")
     }
 
     #[test]
@@ -339,9 +352,14 @@ mod tests {
                         overflow || (mechanism.support_in_answers() / paper - 1.0).abs() < 1e-13,
                         "{epsilon} {delta}"
                     );
-                    let Certificate::Delta(certified) = mechanism.certificate() else { unreachable!("approximate") };
+                    let Certificate::Delta(certified) = mechanism.certificate() else {
+                        unreachable!("approximate")
+                    };
                     assert!(certified.upper() <= delta, "{epsilon} {delta}: {certified:?}");
-                    assert!(certified.lower() > delta * (1.0 - 1e-9), "{distance} {epsilon} {delta}: {certified:?}");
+                    assert!(
+                        certified.lower() > delta * (1.0 - 1e-9),
+                        "{distance} {epsilon} {delta}: {certified:?}"
+                    );
                 }
             }
         }
@@ -352,7 +370,8 @@ mod tests {
         for (epsilon, delta) in [(0.3, 0.01), (1.0, 1e-4), (2.5, 0.2), (0.7, 0.5)] {
             let mechanism = calibrated(1.0, epsilon, delta);
             for share in [0.0, 0.2, 0.6, 0.9, 1.5] {
-                let direct = violation(&mechanism.noise, mechanism.scale, 1.0, share * epsilon).delta;
+                let direct =
+                    violation(&mechanism.noise, mechanism.scale, 1.0, share * epsilon).delta;
                 let formula = mechanism.delta(share * epsilon).expect("valid");
                 assert!(direct.relative_width() < 1e-5, "{epsilon} {delta} {share}: {direct:?}");
                 assert!(
@@ -384,11 +403,13 @@ mod tests {
         let mechanism = mechanism.expect("valid");
         for epsilon in [0.0f64, 0.1, 0.3, 0.5, 0.9] {
             // The midpoint rule on the densities.
-            let (cells, density) =
-                (
-                    400_000,
-                    |x: f64| if x.abs() <= 0.8 { (-x.abs() / 2.0).exp() / (4.0 * -(-0.4f64).exp_m1()) } else { 0.0 },
-                );
+            let (cells, density) = (400_000, |x: f64| {
+                if x.abs() <= 0.8 {
+                    (-x.abs() / 2.0).exp() / (4.0 * -(-0.4f64).exp_m1())
+                } else {
+                    0.0
+                }
+            });
             let width = 1.6 / f64::from(cells);
             let direct: f64 = (0..cells)
                 .map(|i| -0.8 + (f64::from(i) + 0.5) * width)
@@ -408,7 +429,10 @@ mod tests {
             let width = a / f64::from(cells);
             let density = |x: f64| (-x / b).exp() / (2.0 * b * -(-a / b).exp_m1());
             let expect = |f: &dyn Fn(f64) -> f64| {
-                (0..cells).map(|i| (f64::from(i) + 0.5) * width).map(|x| 2.0 * f(x) * density(x) * width).sum::<f64>()
+                (0..cells)
+                    .map(|i| (f64::from(i) + 0.5) * width)
+                    .map(|x| 2.0 * f(x) * density(x) * width)
+                    .sum::<f64>()
             };
             let errors = mechanism.errors().expect("additive");
             let close = |bounds: Bounds, truth: f64| {
@@ -420,7 +444,10 @@ mod tests {
             let t = errors.quantile_95.upper();
             assert!((mechanism.usefulness(t).expect("additive").estimate() - 0.95).abs() < 1e-12);
             assert_eq!(mechanism.usefulness(a * 1.001), Some(Bounds::ONE));
-            assert_eq!((mechanism.usefulness(-1.0), mechanism.usefulness(f64::NAN)), (Some(Bounds::ZERO), None));
+            assert_eq!(
+                (mechanism.usefulness(-1.0), mechanism.usefulness(f64::NAN)),
+                (Some(Bounds::ZERO), None)
+            );
         }
     }
 
@@ -437,15 +464,25 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_promised_is_refused() {
-        let (epsilon, delta) = (Epsilon::new(1.0).expect("valid"), Delta::new(1e-6).expect("valid"));
+    fn what_cannot_be_guaranteed_is_refused() {
+        let (epsilon, delta) =
+            (Epsilon::new(1.0).expect("valid"), Delta::new(1e-6).expect("valid"));
         let vector = Sensitivity::l2_bound(1.0, AddRemove).expect("valid");
         let refused = |result: Result<TruncatedLaplace, MechanismError>, word: &str| {
-            assert!(result.as_ref().is_err_and(|error| error.to_string().contains(word)), "{word}: {result:?}");
+            assert!(
+                result.as_ref().is_err_and(|error| error.to_string().contains(word)),
+                "{word}: {result:?}"
+            );
         };
-        refused(TruncatedLaplace::calibrate(&vector, epsilon, delta), "one number");
-        refused(TruncatedLaplace::calibrate(&scalar(1.0), Epsilon::new(0.0).expect("valid"), delta), "epsilon");
-        refused(TruncatedLaplace::calibrate(&scalar(1.0), epsilon, Delta::new(0.6).expect("valid")), "delta");
+        refused(TruncatedLaplace::calibrate(&vector, (epsilon, delta)), "one number");
+        refused(
+            TruncatedLaplace::calibrate(&scalar(1.0), (Epsilon::new(0.0).expect("valid"), delta)),
+            "epsilon",
+        );
+        refused(
+            TruncatedLaplace::calibrate(&scalar(1.0), (epsilon, Delta::new(0.6).expect("valid"))),
+            "delta",
+        );
         for support in [f64::NAN, 0.0, -1.0, f64::INFINITY] {
             refused(
                 TruncatedLaplace::with_support(

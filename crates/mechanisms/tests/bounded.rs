@@ -2,9 +2,9 @@
 #![allow(clippy::unwrap_used, clippy::panic)]
 
 use reticent_mechanisms::{
-    BoundedQuery, Certificate, Clamped, ContinuousExponential, Delta, Distance, Epsilon, GeneralizedGaussian,
-    GeneralizedGaussianMethod, InflatedGeneralizedGaussian, Mechanism, Order, Scale, TruncatedGeneralizedGaussian,
-    TruncatedMethod, utility_sensitivity,
+    BoundedQuery, Certificate, Clamped, ContinuousExponential, Delta, Distance, Epsilon,
+    GeneralizedGaussian, GeneralizedGaussianMethod, InflatedGeneralizedGaussian, Mechanism, Order,
+    Scale, Sensitivity, TruncatedGeneralizedGaussian, TruncatedMethod, utility_sensitivity,
 };
 use reticent_numerics::Bounds;
 use reticent_numerics::normal::normal_sf;
@@ -30,27 +30,63 @@ fn budget(epsilon: f64) -> Epsilon {
 }
 
 fn certified(mechanism: &dyn Mechanism) -> Bounds {
-    let Certificate::Epsilon(bounds) = mechanism.certificate() else { panic!("an epsilon was promised") };
+    let Certificate::Epsilon(bounds) = mechanism.certificate() else {
+        panic!("an epsilon was guaranteed")
+    };
     bounds
 }
 
 #[test]
 fn scales_are_the_reference_values() {
-    let all: Value = serde_json::from_str(include_str!("../../../reference/trunc_gg.json")).unwrap();
+    let all: Value =
+        serde_json::from_str(include_str!("../../../reference/trunc_gg.json")).unwrap();
     for row in all["rows"].as_array().unwrap() {
-        let (p, epsilon, share) = (order(number(row, "p")), number(row, "eps"), number(row, "Delta_over_R"));
+        let (p, epsilon, share) =
+            (order(number(row, "p")), number(row, "eps"), number(row, "Delta_over_R"));
         let bounded = query(0.0, 1.0, share);
-        let truncated = |method| TruncatedGeneralizedGaussian::calibrate(p, bounded, budget(epsilon), method).unwrap();
+        let truncated = |method| {
+            TruncatedGeneralizedGaussian::calibrate(
+                p,
+                method,
+                bounded.bounds(),
+                &bounded.into(),
+                budget(epsilon),
+            )
+            .unwrap()
+        };
         let mechanisms: [(Box<dyn Mechanism>, &str); 4] = [
             (Box::new(truncated(TruncatedMethod::Exact)), "b_exact"),
             (Box::new(truncated(TruncatedMethod::Paper)), "b_seed"),
-            (Box::new(ContinuousExponential::calibrate(p, bounded, budget(epsilon)).unwrap()), "b_tight_exponential"),
-            (Box::new(InflatedGeneralizedGaussian::calibrate(p, bounded, budget(epsilon)).unwrap()), "b_bit_exact"),
+            (
+                Box::new(
+                    ContinuousExponential::calibrate(
+                        p,
+                        bounded.bounds(),
+                        &bounded.into(),
+                        budget(epsilon),
+                    )
+                    .unwrap(),
+                ),
+                "b_tight_exponential",
+            ),
+            (
+                Box::new(
+                    InflatedGeneralizedGaussian::calibrate(
+                        p,
+                        bounded.bounds(),
+                        &bounded.into(),
+                        budget(epsilon),
+                    )
+                    .unwrap(),
+                ),
+                "b_bit_exact",
+            ),
         ];
         for (mechanism, key) in mechanisms {
             let truth = number(row, key);
             let ratio = mechanism.scale() / truth - 1.0;
-            // A sensitivity that is no multiple of the lattice's spacing grows by up to a step, and so does the range by three.
+            // A sensitivity that is no multiple of the lattice's spacing grows by up to a step, and
+            // so does the range by three.
             let spacing = mechanism.releaser().unwrap().spacing();
             let lattice = spacing * (1.0 / share + 3.0);
             assert!(
@@ -71,7 +107,9 @@ fn scales_are_the_reference_values() {
 fn loss_on_a_grid(p: f64, scale: f64, range: f64, sensitivity: f64) -> f64 {
     let density = |s: f64, y: f64| (-((y - s).abs() / scale).powf(p)).exp();
     let cells = 4000;
-    let mass = |s: f64| (0..cells).map(|i| density(s, (f64::from(i) + 0.5) * range / f64::from(cells))).sum::<f64>();
+    let mass = |s: f64| {
+        (0..cells).map(|i| density(s, (f64::from(i) + 0.5) * range / f64::from(cells))).sum::<f64>()
+    };
     let mut worst = 0.0f64;
     for i in 0..=40 {
         let s = (range - sensitivity) * f64::from(i) / 40.0;
@@ -95,7 +133,8 @@ fn the_worst_loss_is_the_largest_on_a_grid() {
                 Scale::new(scale).unwrap(),
             )
             .unwrap();
-            let (bounds, grid) = (certified(&mechanism), loss_on_a_grid(p, scale, 1.0, sensitivity));
+            let (bounds, grid) =
+                (certified(&mechanism), loss_on_a_grid(p, scale, 1.0, sensitivity));
             // Inner maxima lie between grid points, to second order.
             assert!(
                 grid <= bounds.upper() * (1.0 + 1e-6) && grid >= bounds.lower() * (1.0 - 2e-3),
@@ -109,14 +148,19 @@ fn the_worst_loss_is_the_largest_on_a_grid() {
 /// The unclamped profile, the atom, and zero: against sums over outputs.
 #[test]
 fn the_inflated_profile_is_a_sum_over_outputs() {
-    for (p, scale, sensitivity) in [(2.0, 0.5, 0.3), (3.0, 0.8, 0.5), (1.0, 0.4, 0.2), (2.0, 1.5, 1.0)] {
-        let mechanism =
-            InflatedGeneralizedGaussian::with_scale(order(p), query(0.0, 1.0, sensitivity), Scale::new(scale).unwrap())
-                .unwrap();
+    for (p, scale, sensitivity) in
+        [(2.0, 0.5, 0.3), (3.0, 0.8, 0.5), (1.0, 0.4, 0.2), (2.0, 1.5, 1.0)]
+    {
+        let mechanism = InflatedGeneralizedGaussian::with_scale(
+            order(p),
+            query(0.0, 1.0, sensitivity),
+            Scale::new(scale).unwrap(),
+        )
+        .unwrap();
         let free = GeneralizedGaussian::with_scale(
             order(p),
             Scale::new(scale).unwrap(),
-            &[Distance::new(sensitivity).unwrap()],
+            &Sensitivity::from(&[Distance::new(sensitivity).unwrap()][..]),
             budget(1.0),
         )
         .unwrap();
@@ -131,10 +175,12 @@ fn the_inflated_profile_is_a_sum_over_outputs() {
             for i in 0..=20 {
                 let s = (1.0 - sensitivity) * f64::from(i) / 20.0;
                 let cells = 400;
-                let cell =
-                    |answer: f64, j: i32| tail(f64::from(j) / 400.0 - answer) - tail(f64::from(j + 1) / 400.0 - answer);
+                let cell = |answer: f64, j: i32| {
+                    tail(f64::from(j) / 400.0 - answer) - tail(f64::from(j + 1) / 400.0 - answer)
+                };
                 let positive = |from: f64, to: f64| (from - epsilon.exp() * to).max(0.0);
-                let inside: f64 = (0..cells).map(|j| positive(cell(s + sensitivity, j), cell(s, j))).sum();
+                let inside: f64 =
+                    (0..cells).map(|j| positive(cell(s + sensitivity, j), cell(s, j))).sum();
                 worst = worst.max(inside + positive(tail(1.0 - s - sensitivity), tail(1.0 - s)));
             }
             let bounds = mechanism.delta(epsilon).unwrap();
@@ -150,13 +196,21 @@ fn the_inflated_profile_is_a_sum_over_outputs() {
 
 #[test]
 fn truncated_profiles_are_sound_and_ordered() {
-    let mechanism =
-        TruncatedGeneralizedGaussian::calibrate(order(3.0), query(-1.0, 3.0, 1.0), budget(1.0), TruncatedMethod::Exact)
-            .unwrap();
+    let mechanism = TruncatedGeneralizedGaussian::calibrate(
+        order(3.0),
+        TruncatedMethod::Exact,
+        query(-1.0, 3.0, 1.0).bounds(),
+        &query(-1.0, 3.0, 1.0).into(),
+        budget(1.0),
+    )
+    .unwrap();
     let mut before = 1.0;
     for i in 0..20 {
         let bounds = mechanism.delta(0.05 * f64::from(i)).unwrap();
-        assert!(0.0 < bounds.lower() && bounds.lower() <= bounds.upper() && bounds.upper() <= before, "{i} {bounds:?}");
+        assert!(
+            0.0 < bounds.lower() && bounds.lower() <= bounds.upper() && bounds.upper() <= before,
+            "{i} {bounds:?}"
+        );
         before = bounds.upper();
     }
     assert_eq!(mechanism.delta(1.0).unwrap(), Bounds::ZERO);
@@ -166,36 +220,59 @@ fn truncated_profiles_are_sound_and_ordered() {
 #[test]
 fn erratum_l6_the_paper_s_scale_is_not_enough_for_inflated_bounds() {
     let bounded = query(0.0, 1.0, 1.0);
-    let paper =
-        TruncatedGeneralizedGaussian::calibrate(order(2.0), bounded, budget(0.1), TruncatedMethod::Paper).unwrap();
+    let paper = TruncatedGeneralizedGaussian::calibrate(
+        order(2.0),
+        TruncatedMethod::Paper,
+        bounded.bounds(),
+        &bounded.into(),
+        budget(0.1),
+    )
+    .unwrap();
     let scale = Scale::new(paper.scale()).unwrap();
-    let spent = certified(&InflatedGeneralizedGaussian::with_scale(order(2.0), bounded, scale).unwrap());
+    let spent =
+        certified(&InflatedGeneralizedGaussian::with_scale(order(2.0), bounded, scale).unwrap());
     assert!((spent.lower() - 0.1565).abs() < 5e-5, "{spent:?}");
     assert!(certified(&paper).upper() <= 0.1);
 }
 
-/// Where the paper sees no practical solution there is a monotone root: the calibrated scale spends all of epsilon.
+/// Where the paper sees no practical solution there is a monotone root: the calibrated scale spends
+/// all of epsilon.
 #[test]
 fn erratum_l7_the_inflated_scale_is_a_monotone_root() {
     for p in [1.0, 1.5, 2.0, 6.0] {
         let mut before = f64::INFINITY;
         for epsilon in [1e-3, 0.1, 1.0, 5.0, 50.0] {
-            let mechanism =
-                InflatedGeneralizedGaussian::calibrate(order(p), query(-2.0, 2.0, 0.5), budget(epsilon)).unwrap();
+            let mechanism = InflatedGeneralizedGaussian::calibrate(
+                order(p),
+                query(-2.0, 2.0, 0.5).bounds(),
+                &query(-2.0, 2.0, 0.5).into(),
+                budget(epsilon),
+            )
+            .unwrap();
             let spent = certified(&mechanism);
-            assert!(spent.upper() <= epsilon && spent.lower() >= epsilon * (1.0 - 1e-12), "{p} {epsilon} {spent:?}");
+            assert!(
+                spent.upper() <= epsilon && spent.lower() >= epsilon * (1.0 - 1e-12),
+                "{p} {epsilon} {spent:?}"
+            );
             assert!(mechanism.scale() < before);
             before = mechanism.scale();
         }
     }
 }
 
-/// Eqn 17's sigma for epsilon 1 and delta 0.05 is Corollary 9 at order 2. Clamped at 4.416, the upper atom has a ratio above e and a mass above delta.
+/// Eqn 17's sigma for epsilon 1 and delta 0.05 is Corollary 9 at order 2. Clamped at 4.416, the
+/// upper atom has a ratio above e and a mass above delta.
 #[test]
-fn erratum_l4_clamping_breaks_a_probabilistic_promise_and_keeps_an_approximate_one() {
+fn erratum_l4_clamping_breaks_a_probabilistic_guarantee_and_keeps_an_approximate_one() {
     let calibrate = |method| {
         let one = [Distance::new(1.0).unwrap()];
-        GeneralizedGaussian::calibrate(order(2.0), &one, budget(1.0), Delta::new(0.05).unwrap(), method).unwrap()
+        GeneralizedGaussian::calibrate(
+            order(2.0),
+            method,
+            &Sensitivity::from(&one[..]),
+            (budget(1.0), Delta::new(0.05).unwrap()),
+        )
+        .unwrap()
     };
     let probabilistic = calibrate(GeneralizedGaussianMethod::Probabilistic);
     let sigma = probabilistic.scale() / 2f64.sqrt();
@@ -211,7 +288,9 @@ fn erratum_l4_clamping_breaks_a_probabilistic_promise_and_keeps_an_approximate_o
     assert_eq!(clamped.delta(1.0).unwrap().upper(), delta.upper());
     let releaser = clamped.releaser().unwrap();
     let mut random = reticent_noise::randomness::SeededRandom::new(1);
-    assert!((0..1000).all(|_| (0.0..=4.415).contains(&releaser.release(2.0, &mut random).unwrap())));
+    assert!(
+        (0..1000).all(|_| (0.0..=4.415).contains(&releaser.release(2.0, &mut random).unwrap()))
+    );
 }
 
 /// Laplace noise of scale `D/epsilon`, redrawn until it falls into a wide range.
@@ -233,7 +312,8 @@ fn erratum_l4_redrawing_costs_more_than_it_says() {
     }
 }
 
-/// The exact utility sensitivity, and how little of epsilon the exponential mechanism spends with it.
+/// The exact utility sensitivity, and how little of epsilon the exponential mechanism spends with
+/// it.
 #[test]
 fn erratum_l5_the_utility_sensitivity_is_exact_and_the_exponential_mechanism_loose() {
     let bounded = query(1.0, 3.0, 0.5);
@@ -249,10 +329,24 @@ fn erratum_l5_the_utility_sensitivity_is_exact_and_the_exponential_mechanism_loo
     }
     assert!(largest <= exact.upper() && largest > 0.999 * exact.lower());
     for p in [1.0, 2.0, 3.0] {
-        let exponential = ContinuousExponential::calibrate(order(p), bounded, budget(1.0)).unwrap();
-        let tight =
-            TruncatedGeneralizedGaussian::calibrate(order(p), bounded, budget(1.0), TruncatedMethod::Exact).unwrap();
-        assert!(certified(&exponential).upper() < 0.95 && exponential.scale() > 1.03 * tight.scale());
+        let exponential = ContinuousExponential::calibrate(
+            order(p),
+            bounded.bounds(),
+            &bounded.into(),
+            budget(1.0),
+        )
+        .unwrap();
+        let tight = TruncatedGeneralizedGaussian::calibrate(
+            order(p),
+            TruncatedMethod::Exact,
+            bounded.bounds(),
+            &bounded.into(),
+            budget(1.0),
+        )
+        .unwrap();
+        assert!(
+            certified(&exponential).upper() < 0.95 && exponential.scale() > 1.03 * tight.scale()
+        );
     }
 }
 
@@ -261,9 +355,24 @@ fn releases_stay_within_the_bounds() {
     let bounded = query(-0.9, 1.1, 0.25);
     let mechanisms: [Box<dyn Mechanism>; 2] = [
         Box::new(
-            TruncatedGeneralizedGaussian::calibrate(order(2.0), bounded, budget(1.0), TruncatedMethod::Exact).unwrap(),
+            TruncatedGeneralizedGaussian::calibrate(
+                order(2.0),
+                TruncatedMethod::Exact,
+                bounded.bounds(),
+                &bounded.into(),
+                budget(1.0),
+            )
+            .unwrap(),
         ),
-        Box::new(InflatedGeneralizedGaussian::calibrate(order(2.0), bounded, budget(1.0)).unwrap()),
+        Box::new(
+            InflatedGeneralizedGaussian::calibrate(
+                order(2.0),
+                bounded.bounds(),
+                &bounded.into(),
+                budget(1.0),
+            )
+            .unwrap(),
+        ),
     ];
     for mechanism in mechanisms {
         let releaser = mechanism.releaser().unwrap();
@@ -272,14 +381,19 @@ fn releases_stay_within_the_bounds() {
         let half = mechanism.usefulness(0.4).unwrap();
         for answer in [-0.9, 0.0, 0.7, 5.0, f64::NAN] {
             let truth = if answer.is_nan() { -0.9 } else { f64::clamp(answer, -0.9, 1.1) };
-            let draws: Vec<f64> = (0..4000).map(|_| releaser.release(answer, &mut random).unwrap()).collect();
+            let draws: Vec<f64> =
+                (0..4000).map(|_| releaser.release(answer, &mut random).unwrap()).collect();
             assert!(draws.iter().all(|y| (-0.9..=1.1).contains(y)));
-            // Errors are at most 2: five standard deviations of a mean of 4000 are at most 0.16, of a share 0.04.
+            // Errors are at most 2: five standard deviations of a mean of 4000 are at most 0.16, of
+            // a share 0.04.
             let mean = draws.iter().map(|y| (y - truth).abs()).sum::<f64>() / 4000.0;
             assert!(mean <= errors.mean_absolute.upper() + 0.1, "{answer} {mean} {errors:?}");
             let share = draws.iter().filter(|&y| (y - truth).abs() <= 0.4).count() as f64 / 4000.0;
             assert!(share >= half.lower() - 0.04, "{answer} {share} {half:?}");
-            assert!(draws.iter().filter(|&y| (y - truth).abs() <= errors.quantile_95.upper()).count() > 3700);
+            assert!(
+                draws.iter().filter(|&y| (y - truth).abs() <= errors.quantile_95.upper()).count()
+                    > 3700
+            );
         }
     }
 }
@@ -299,12 +413,38 @@ fn impossible_bounds_are_refused() {
         assert!(BoundedQuery::new(lower, upper, distance).is_err(), "{lower} {upper}");
     }
     let bounded = query(0.0, 1.0, 1.0);
-    assert!(InflatedGeneralizedGaussian::calibrate(order(0.5), bounded, budget(1.0)).is_err());
-    assert!(InflatedGeneralizedGaussian::calibrate(order(2.0), bounded, budget(0.0)).is_err());
-    assert!(TruncatedGeneralizedGaussian::calibrate(order(2.0), bounded, budget(0.0), TruncatedMethod::Exact).is_err());
+    assert!(
+        InflatedGeneralizedGaussian::calibrate(
+            order(0.5),
+            bounded.bounds(),
+            &bounded.into(),
+            budget(1.0)
+        )
+        .is_err()
+    );
+    assert!(
+        InflatedGeneralizedGaussian::calibrate(
+            order(2.0),
+            bounded.bounds(),
+            &bounded.into(),
+            budget(0.0)
+        )
+        .is_err()
+    );
+    assert!(
+        TruncatedGeneralizedGaussian::calibrate(
+            order(2.0),
+            TruncatedMethod::Exact,
+            bounded.bounds(),
+            &bounded.into(),
+            budget(0.0)
+        )
+        .is_err()
+    );
 }
 
-/// The profile straight from the densities: midpoint sums on a grid of pairs of answers, in both directions, for all moves up to the sensitivity.
+/// The profile straight from the densities: midpoint sums on a grid of pairs of answers, in both
+/// directions, for all moves up to the sensitivity.
 fn delta_on_a_grid(p: f64, scale: f64, sensitivity: f64, epsilon: f64) -> f64 {
     let cells = 2000;
     let density = |s: f64| {
@@ -314,7 +454,9 @@ fn delta_on_a_grid(p: f64, scale: f64, sensitivity: f64, epsilon: f64) -> f64 {
         let sum: f64 = values.iter().sum();
         values.into_iter().map(|value| value / sum).collect::<Vec<f64>>()
     };
-    let divergence = |a: &[f64], b: &[f64]| a.iter().zip(b).map(|(a, b)| (a - epsilon.exp() * b).max(0.0)).sum::<f64>();
+    let divergence = |a: &[f64], b: &[f64]| {
+        a.iter().zip(b).map(|(a, b)| (a - epsilon.exp() * b).max(0.0)).sum::<f64>()
+    };
     let mut worst = 0.0f64;
     for (share, steps) in [(0.5, 20), (0.9, 20), (1.0, 150)] {
         let moved = share * sensitivity;
@@ -327,16 +469,22 @@ fn delta_on_a_grid(p: f64, scale: f64, sensitivity: f64, epsilon: f64) -> f64 {
     worst
 }
 
-/// Noise so wide that all answers are nearly equally bad, where the slope of the divergence in the answer is a small remainder.
+/// Noise so wide that all answers are nearly equally bad, where the slope of the divergence in the
+/// answer is a small remainder.
 #[test]
 fn profiles_of_nearly_uniform_noise_are_sharp() {
-    for (p, scale) in [(1.0, 100.0), (1.5, 20.0), (2.0, 20.0), (2.0, 5.0), (3.0, 20.0), (4.0, 100.0), (10.0, 2.0)] {
+    for (p, scale) in
+        [(1.0, 100.0), (1.5, 20.0), (2.0, 20.0), (2.0, 5.0), (3.0, 20.0), (4.0, 100.0), (10.0, 2.0)]
+    {
         for sensitivity in [0.01, 0.3] {
             let mechanism = truncated(p, scale, sensitivity);
             let pure = certified(&mechanism).upper();
             for share in [0.0, 1e-3, 0.5, 0.99] {
                 let bounds = mechanism.delta(share * pure).unwrap();
-                assert!(bounds.relative_width() < 2e-12, "{p} {scale} {sensitivity} {share}: {bounds:?}");
+                assert!(
+                    bounds.relative_width() < 2e-12,
+                    "{p} {scale} {sensitivity} {share}: {bounds:?}"
+                );
             }
         }
     }
@@ -345,15 +493,19 @@ fn profiles_of_nearly_uniform_noise_are_sharp() {
 #[test]
 fn the_truncated_profile_is_the_largest_on_a_grid() {
     for p in [1.0, 1.3, 2.0, 3.0, 6.0] {
-        for (scale, sensitivity) in [(0.2, 0.1), (0.3, 0.5), (1.0, 0.9), (0.05, 0.05), (2.0, 0.3), (0.5, 1.0)] {
+        for (scale, sensitivity) in
+            [(0.2, 0.1), (0.3, 0.5), (1.0, 0.9), (0.05, 0.05), (2.0, 0.3), (0.5, 1.0)]
+        {
             let mechanism = truncated(p, scale, sensitivity);
             let pure = certified(&mechanism).upper();
             for share in [0.0, 0.3, 0.7] {
                 if share * pure > 700.0 {
                     continue;
                 }
-                let (bounds, grid) =
-                    (mechanism.delta(share * pure).unwrap(), delta_on_a_grid(p, scale, sensitivity, share * pure));
+                let (bounds, grid) = (
+                    mechanism.delta(share * pure).unwrap(),
+                    delta_on_a_grid(p, scale, sensitivity, share * pure),
+                );
                 if bounds.upper() < 1e-100 {
                     // The smaller density is zero for a f64.
                     continue;
@@ -361,7 +513,8 @@ fn the_truncated_profile_is_the_largest_on_a_grid() {
                 // The sums are coarse where the loss rises quickly from cell to cell.
                 let tolerance = if pure < 20.0 { 1e-4 } else { 5e-3 };
                 assert!(
-                    grid <= bounds.upper() * (1.0 + tolerance) && grid >= bounds.lower() * (1.0 - 5e-3),
+                    grid <= bounds.upper() * (1.0 + tolerance)
+                        && grid >= bounds.lower() * (1.0 - 5e-3),
                     "{p} {scale} {sensitivity} {share}: {bounds:?} {grid}"
                 );
             }
@@ -370,17 +523,29 @@ fn the_truncated_profile_is_the_largest_on_a_grid() {
 }
 
 fn truncated(p: f64, scale: f64, sensitivity: f64) -> TruncatedGeneralizedGaussian {
-    TruncatedGeneralizedGaussian::with_scale(order(p), query(0.0, 1.0, sensitivity), Scale::new(scale).unwrap())
-        .unwrap()
+    TruncatedGeneralizedGaussian::with_scale(
+        order(p),
+        query(0.0, 1.0, sensitivity),
+        Scale::new(scale).unwrap(),
+    )
+    .unwrap()
 }
 
-/// From ranges that are narrow for the noise, where the answer hardly matters, to wide ones; and up to the pure loss, where delta vanishes.
+/// From ranges that are narrow for the noise, where the answer hardly matters, to wide ones; and up
+/// to the pure loss, where delta vanishes.
 #[test]
 fn truncated_profiles_are_sharp() {
     for p in [1.0, 1.01, 1.3, 2.0, 3.0, 6.0, 20.0] {
-        for (scale, sensitivity) in
-            [(5.0, 0.03), (2.0, 0.3), (0.5, 0.1), (0.5, 0.5), (0.2, 0.05), (0.2, 0.9), (0.01, 0.003), (1.0, 1.0)]
-        {
+        for (scale, sensitivity) in [
+            (5.0, 0.03),
+            (2.0, 0.3),
+            (0.5, 0.1),
+            (0.5, 0.5),
+            (0.2, 0.05),
+            (0.2, 0.9),
+            (0.01, 0.003),
+            (1.0, 1.0),
+        ] {
             let mechanism = truncated(p, scale, sensitivity);
             let pure = certified(&mechanism).upper();
             let mut before = 1.0;
@@ -405,9 +570,11 @@ fn truncated_profiles_are_sharp() {
     }
 }
 
-/// Section 3 prints, for truncated Gaussian noise of variance `b^2/2`, `b^2 >= A >= B` with `A = 2/epsilon (2 sum R_k D_k + D_2^2)` and
-/// `B = 2/epsilon sum (2 R_k D_k + D_k^2)`. But `D_2^2`, the most by which one unit moves the vector, is at most the sum of the most by which it moves each coordinate: so
-/// `A <= B`, with equality only where one unit moves all of them at once by the most. Of the two it is `B` that covers a release with any such moves: the losses of the
+/// Section 3 prints, for truncated Gaussian noise of variance `b^2/2`, `b^2 >= A >= B` with
+/// `A = 2/epsilon (2 sum R_k D_k + D_2^2)` and `B = 2/epsilon sum (2 R_k D_k + D_k^2)`. But
+/// `D_2^2`, the most by which one unit moves the vector, is at most the sum of the most by which it
+/// moves each coordinate: so `A <= B`, with equality only where one unit moves all of them at once
+/// by the most. Of the two it is `B` that covers a release with any such moves: the losses of the
 /// coordinates, added up, are within epsilon.
 #[test]
 fn erratum_l8_of_the_two_scales_for_truncated_gaussian_noise_the_second_is_the_larger() {
@@ -423,9 +590,13 @@ fn erratum_l8_of_the_two_scales_for_truncated_gaussian_noise_the_second_is_the_l
         assert!(a < b, "the printed A >= B: {a} {b}");
     }
     // Five counts that one unit moves all at once.
-    let (a, b) = scales(Sensitivity::per_element(&[1.0; 5], Neighbours::AddRemove).unwrap().l2().unwrap());
+    let (a, b) =
+        scales(Sensitivity::per_element(&[1.0; 5], Neighbours::AddRemove).unwrap().l2().unwrap());
     assert!((a / b - 1.0).abs() < 1e-15, "{a} {b}");
     let scale = Scale::new(b.sqrt()).unwrap();
-    let one = certified(&TruncatedGeneralizedGaussian::with_scale(order(2.0), query(0.0, range, 1.0), scale).unwrap());
+    let one = certified(
+        &TruncatedGeneralizedGaussian::with_scale(order(2.0), query(0.0, range, 1.0), scale)
+            .unwrap(),
+    );
     assert!(f64::from(cells) * one.upper() <= epsilon, "{one:?}");
 }

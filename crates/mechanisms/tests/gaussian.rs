@@ -3,8 +3,8 @@
 #![allow(clippy::unwrap_used, clippy::panic)]
 
 use reticent_mechanisms::{
-    Certificate, Delta, Distance, Epsilon, GaussianMechanism, GaussianMethod, GaussianProfile, Mechanism,
-    MechanismError, Scale,
+    Certificate, Delta, Distance, Epsilon, GaussianMechanism, GaussianMethod, GaussianProfile,
+    Mechanism, MechanismError, Scale,
 };
 use serde_json::Value;
 
@@ -17,8 +17,17 @@ fn number(row: &Value, name: &str) -> f64 {
     row[name].as_str().unwrap_or_else(|| panic!("{name} in {row}")).parse().unwrap()
 }
 
-fn calibrate(method: GaussianMethod, epsilon: f64, delta: f64, d: f64) -> Result<GaussianMechanism, MechanismError> {
-    GaussianMechanism::calibrate(method, Epsilon::new(epsilon)?, Delta::new(delta)?, Distance::new(d)?)
+fn calibrate(
+    method: GaussianMethod,
+    epsilon: f64,
+    delta: f64,
+    d: f64,
+) -> Result<GaussianMechanism, MechanismError> {
+    GaussianMechanism::calibrate(
+        method,
+        &Distance::new(d)?.into(),
+        (Epsilon::new(epsilon)?, Delta::new(delta)?),
+    )
 }
 
 fn profile(sigma: f64, sensitivity: f64) -> GaussianProfile {
@@ -46,17 +55,22 @@ impl Uniform {
     }
 }
 
-/// The scale is a little above the optimum or equal to it as far as 17 digits and the rounding of the inputs tell.
+/// The scale is a little above the optimum or equal to it as far as 17 digits and the rounding of
+/// the inputs tell.
 fn assert_scale(found: f64, truth: f64, what: &str) {
     let relative = found / truth - 1.0;
-    assert!((-2e-15..1e-12).contains(&relative), "{what}: {found} against {truth}, relative {relative:e}");
+    assert!(
+        (-2e-15..1e-12).contains(&relative),
+        "{what}: {found} against {truth}, relative {relative:e}"
+    );
 }
 
 #[test]
 fn analytic_scales_are_the_optimum() {
     let mut worst: f64 = 0.0;
     for row in rows(include_str!("../../../reference/gaussian_sigma.json")) {
-        let (epsilon, delta, truth) = (number(&row, "eps"), number(&row, "delta"), number(&row, "sigma"));
+        let (epsilon, delta, truth) =
+            (number(&row, "eps"), number(&row, "delta"), number(&row, "sigma"));
         let mechanism = calibrate(GaussianMethod::Analytic, epsilon, delta, 1.0).unwrap();
         worst = worst.max(mechanism.scale() / truth - 1.0);
         assert_scale(mechanism.scale(), truth, &row.to_string());
@@ -68,12 +82,17 @@ fn analytic_scales_are_the_optimum() {
 fn profiles_contain_the_truth_and_are_narrow() {
     for row in rows(include_str!("../../../reference/gaussian_delta.json")) {
         let profile = profile(number(&row, "sigma"), 1.0);
-        let (delta, ln_delta) =
-            (profile.delta(number(&row, "eps")).unwrap(), profile.ln_delta(number(&row, "eps")).unwrap());
+        let (delta, ln_delta) = (
+            profile.delta(number(&row, "eps")).unwrap(),
+            profile.ln_delta(number(&row, "eps")).unwrap(),
+        );
         let (truth, ln_truth) = (number(&row, "delta"), number(&row, "ln_delta"));
         // The decimal inputs are not f64: 0.1 is off by half a unit, which counts c^2 times.
         let slack = 3e-16 * (2.0 + ln_truth.abs() * 4.0);
-        assert!(delta.lower() <= truth * (1.0 + slack) && truth * (1.0 - slack) <= delta.upper(), "{row} {delta:?}");
+        assert!(
+            delta.lower() <= truth * (1.0 + slack) && truth * (1.0 - slack) <= delta.upper(),
+            "{row} {delta:?}"
+        );
         assert!(
             ln_delta.lower() <= ln_truth + slack.max(slack * ln_truth.abs().min(1.0))
                 && ln_truth - slack <= ln_delta.upper(),
@@ -116,14 +135,17 @@ fn the_classical_forms_are_refused_exactly_where_they_fail() {
             let threshold = number(&row, column);
             assert!(calibrate(method, threshold * (1.0 - 1e-11), delta, 1.0).is_ok(), "{row}");
             let refusal = calibrate(method, threshold * 1.01, delta, 1.0).unwrap_err().to_string();
-            assert!(refusal.contains("would really give delta = ") && refusal.contains(method.name()), "{refusal}");
+            assert!(
+                refusal.contains("would really give delta = ") && refusal.contains(method.name()),
+                "{refusal}"
+            );
             assert!(calibrate(method, threshold * (1.0 + 1e-11), delta, 1.0).is_err(), "{row}");
         }
     }
 }
 
-/// The definition itself: the integral of `(f(x) - e^epsilon f(x + D))` over the outputs that lose more than
-/// `epsilon`, by certified sums over cells.
+/// The definition itself: the integral of `(f(x) - e^epsilon f(x + D))` over the outputs that lose
+/// more than `epsilon`, by certified sums over cells.
 #[test]
 fn the_profile_is_the_hockey_stick_divergence_of_the_density() {
     use reticent_numerics::quadrature::{Integrand, Options, integrate};
@@ -140,14 +162,24 @@ fn the_profile_is_the_hockey_stick_divergence_of_the_density() {
                 (-(z.clone() * z).times_power_of_two(-1)).exp()
             };
             let norm = sigma.clone() * x.pi().times_power_of_two(1).sqrt();
-            (bell(x.clone()) - x.exactly(self.epsilon).exp() * bell(x.clone() + x.exactly(1.0))) / norm
+            (bell(x.clone()) - x.exactly(self.epsilon).exp() * bell(x.clone() + x.exactly(1.0)))
+                / norm
         }
     }
-    for (sigma, epsilon) in [(1.0, 0.0), (1.0, 0.5), (0.5, 2.0), (2.0, 1.0), (0.3, 8.0), (5.0, 0.25)] {
-        // The loss (2 x + 1)/(2 sigma^2) exceeds epsilon beyond this; beyond 14 sigma further, less than 1e-40 is left.
+    for (sigma, epsilon) in
+        [(1.0, 0.0), (1.0, 0.5), (0.5, 2.0), (2.0, 1.0), (0.3, 8.0), (5.0, 0.25)]
+    {
+        // The loss (2 x + 1)/(2 sigma^2) exceeds epsilon beyond this; beyond 14 sigma further, less
+        // than 1e-40 is left.
         let from = epsilon * sigma * sigma - 0.5;
         let options = Options { relative_tolerance: 1e-12, ..Options::default() };
-        let integral = integrate(&Excess { sigma, epsilon }, &Bounds::ZERO, from, from + 14.0 * sigma, &options);
+        let integral = integrate(
+            &Excess { sigma, epsilon },
+            &Bounds::ZERO,
+            from,
+            from + 14.0 * sigma,
+            &options,
+        );
         let integral = integral + Bounds::new(-1e-30, 1e-30);
         let delta = profile(sigma, 1.0).delta(epsilon).unwrap();
         assert!(integral.relative_width() < 1e-10, "{sigma} {epsilon} {integral:?}");
@@ -181,14 +213,20 @@ fn every_method_is_certified_on_random_budgets() {
     let mut uniform = Uniform(2);
     for _ in 0..2_000 {
         let (epsilon, delta) = uniform.budget();
-        for method in GaussianMethod::ALL {
+        for &method in GaussianMethod::ALL {
             if let Ok(mechanism) = calibrate(method, epsilon, delta, 1.0) {
-                let Certificate::Delta(bounds) = mechanism.certificate() else { panic!("{method:?}") };
+                let Certificate::Delta(bounds) = mechanism.certificate() else {
+                    panic!("{method:?}")
+                };
                 assert!(bounds.upper() <= delta, "{method:?} {epsilon} {delta}: {bounds:?}");
                 // Each of the notions implies the approximate one.
-                assert!(mechanism.delta(epsilon).unwrap().lower() <= delta, "{method:?} {epsilon} {delta}");
+                assert!(
+                    mechanism.delta(epsilon).unwrap().lower() <= delta,
+                    "{method:?} {epsilon} {delta}"
+                );
             } else {
-                let classical = matches!(method, GaussianMethod::Classical2006 | GaussianMethod::Classical2014);
+                let classical =
+                    matches!(method, GaussianMethod::Classical2006 | GaussianMethod::Classical2014);
                 assert!(classical || epsilon == 0.0 || delta > 0.5, "{method:?} {epsilon} {delta}");
             }
         }
@@ -200,14 +238,21 @@ fn scales_are_monotone_in_the_budget_and_linear_in_the_sensitivity() {
     let mut uniform = Uniform(3);
     for _ in 0..1_000 {
         let (epsilon, delta) = uniform.budget();
-        let scale =
-            |epsilon: f64, delta: f64, d: f64| calibrate(GaussianMethod::Analytic, epsilon, delta, d).unwrap().scale();
+        let scale = |epsilon: f64, delta: f64, d: f64| {
+            calibrate(GaussianMethod::Analytic, epsilon, delta, d).unwrap().scale()
+        };
         let here = scale(epsilon, delta, 1.0);
         // At delta near 1 the scale hardly depends on epsilon, so the roundings are allowed for.
-        assert!(scale((epsilon * 1.01).min(700.0), delta, 1.0) <= here * (1.0 + 1e-13), "{epsilon} {delta}");
+        assert!(
+            scale((epsilon * 1.01).min(700.0), delta, 1.0) <= here * (1.0 + 1e-13),
+            "{epsilon} {delta}"
+        );
         assert!(scale(epsilon, delta + 0.01 * (1.0 - delta), 1.0) < here, "{epsilon} {delta}");
         let d = 10f64.powf(8.0 * uniform.next() - 4.0);
-        assert!((scale(epsilon, delta, d) / (here * d) - 1.0).abs() < 4e-15, "{epsilon} {delta} {d}");
+        assert!(
+            (scale(epsilon, delta, d) / (here * d) - 1.0).abs() < 4e-15,
+            "{epsilon} {delta} {d}"
+        );
         assert_eq!(scale(epsilon, delta, 1024.0), here * 1024.0);
     }
 }
@@ -230,8 +275,14 @@ fn budgets_beyond_double_precision_are_used_up_and_kept() {
     for delta in [1e-16, 1e-30, 1e-100, 1e-300] {
         let scale = calibrate(GaussianMethod::Analytic, 1.0, delta, 1.0).unwrap().scale();
         let ln = profile(scale, 1.0).ln_delta(1.0).unwrap();
-        assert!((ln.upper() - delta.ln()).abs() < 1e-13 * delta.ln().abs(), "{delta} {scale} {ln:?}");
-        assert!(profile(0.9 * scale, 1.0).delta(1.0).unwrap().lower() > 10.0 * delta, "a tenth less noise at {delta}");
+        assert!(
+            (ln.upper() - delta.ln()).abs() < 1e-13 * delta.ln().abs(),
+            "{delta} {scale} {ln:?}"
+        );
+        assert!(
+            profile(0.9 * scale, 1.0).delta(1.0).unwrap().lower() > 10.0 * delta,
+            "a tenth less noise at {delta}"
+        );
     }
 }
 
@@ -248,7 +299,9 @@ fn figures_of_error_and_charge_come_from_the_stored_scale() {
     assert_eq!(event["sigma"].as_f64(), Some(sigma));
     assert_eq!(event["sensitivity"].as_f64(), Some(3.0));
     assert!(mechanism.releaser().unwrap().spacing() < sigma * 2f64.powi(-38));
-    assert!(mechanism.coordinate_releaser(0).is_err() && mechanism.coordinate_releaser(100).is_ok());
+    assert!(
+        mechanism.coordinate_releaser(0).is_err() && mechanism.coordinate_releaser(100).is_ok()
+    );
     let given = GaussianMechanism::with_sigma(
         Scale::new(sigma).unwrap(),
         Distance::new(3.0).unwrap(),
@@ -259,12 +312,19 @@ fn figures_of_error_and_charge_come_from_the_stored_scale() {
 
 #[test]
 fn epsilon_zero_belongs_to_the_analytic_method_alone() {
-    for method in GaussianMethod::ALL {
-        assert_eq!(calibrate(method, 0.0, 0.1, 1.0).is_ok(), method == GaussianMethod::Analytic, "{method:?}");
+    for &method in GaussianMethod::ALL {
+        assert_eq!(
+            calibrate(method, 0.0, 0.1, 1.0).is_ok(),
+            method == GaussianMethod::Analytic,
+            "{method:?}"
+        );
     }
     // sigma of 4e299 is computed, and its release refused: no lattice resolves it.
     let hopeless = calibrate(GaussianMethod::Analytic, 0.0, 1e-300, 1.0).unwrap();
-    assert!((hopeless.scale() / 3.989_422_804_014_327e299 - 1.0).abs() < 1e-12 && hopeless.releaser().is_err());
+    assert!(
+        (hopeless.scale() / 3.989_422_804_014_327e299 - 1.0).abs() < 1e-12
+            && hopeless.releaser().is_err()
+    );
 }
 
 #[test]

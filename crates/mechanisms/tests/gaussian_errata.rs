@@ -10,7 +10,9 @@ use reticent_numerics::normal::normal_cdf;
 
 fn sigma(method: GaussianMethod, epsilon: f64, delta: f64) -> f64 {
     let (epsilon, delta) = (Epsilon::new(epsilon).unwrap(), Delta::new(delta).unwrap());
-    GaussianMechanism::calibrate(method, epsilon, delta, Distance::new(1.0).unwrap()).unwrap().scale()
+    GaussianMechanism::calibrate(method, &Distance::new(1.0).unwrap().into(), (epsilon, delta))
+        .unwrap()
+        .scale()
 }
 
 fn profile(sigma: f64) -> GaussianProfile {
@@ -25,7 +27,8 @@ const GRID: [f64; 7] = [0.01, 0.1, 0.5, 1.0, 2.0, 5.0, 20.0];
 
 #[test]
 fn erratum_b1_theorem_4_of_balle_and_wang_has_a_wrong_condition() {
-    // As printed: delta < 1/2 - e^(-3 epsilon)/sqrt(4 pi epsilon) implies sigma >= D/sqrt(2 epsilon).
+    // As printed: delta < 1/2 - e^(-3 epsilon)/sqrt(4 pi epsilon) implies sigma >= D/sqrt(2
+    // epsilon).
     let (epsilon, delta) = (1.0f64, 0.4);
     let printed = 0.5 - (-3.0 * epsilon).exp() / (4.0 * std::f64::consts::PI * epsilon).sqrt();
     assert!(delta < printed);
@@ -65,8 +68,10 @@ fn theorem_2_of_balle_and_wang_is_loose_by_a_quarter() {
 fn erratum_l9_eqn_17_is_sufficient_and_not_the_lower_bound() {
     for epsilon in GRID {
         for delta in [1e-9, 1e-3, 0.05, 0.3] {
-            let (liu, exact) =
-                (sigma(GaussianMethod::Liu, epsilon, delta), sigma(GaussianMethod::Probabilistic, epsilon, delta));
+            let (liu, exact) = (
+                sigma(GaussianMethod::Liu, epsilon, delta),
+                sigma(GaussianMethod::Probabilistic, epsilon, delta),
+            );
             let one_sided = sigma(GaussianMethod::ProbabilisticOneSided, epsilon, delta);
             assert!(exact <= liu * (1.0 + 1e-14) && one_sided < exact, "{epsilon} {delta}");
             // What Eqn 17 solves, and what it should.
@@ -76,7 +81,8 @@ fn erratum_l9_eqn_17_is_sufficient_and_not_the_lower_bound() {
         }
     }
     // Below "the lower bound", and still probabilistic differential privacy.
-    let (liu, exact) = (sigma(GaussianMethod::Liu, 0.5, 0.1), sigma(GaussianMethod::Probabilistic, 0.5, 0.1));
+    let (liu, exact) =
+        (sigma(GaussianMethod::Liu, 0.5, 0.1), sigma(GaussianMethod::Probabilistic, 0.5, 0.1));
     assert!(exact < 0.95 * liu, "{exact} {liu}");
 }
 
@@ -86,23 +92,35 @@ fn erratum_l10_the_constant_of_proposition_12() {
     let root = std::f64::consts::SQRT_2;
     assert!(2.0 * normal_cdf(root).lower() > 1.84);
     assert!((2.0 * normal_cdf(-root).estimate() - 0.1573).abs() < 1e-4);
-    // The variance of Eqn 17 exceeds that of Laplace noise, 2/epsilon^2, exactly while delta < 2 Phi(-sqrt 2 +
-    // epsilon/(2 sqrt 2)).
+    // The variance of Eqn 17 exceeds that of Laplace noise, 2/epsilon^2, exactly while delta < 2
+    // Phi(-sqrt 2 + epsilon/(2 sqrt 2)).
     for epsilon in [0.01, 0.1, 1.0, 2.0] {
         let threshold = 2.0 * normal_cdf(-root + epsilon / (2.0 * root)).estimate();
         let laplace = root / epsilon;
-        assert!(sigma(GaussianMethod::Liu, epsilon, threshold * (1.0 - 1e-9)) > laplace, "{epsilon}");
-        assert!(sigma(GaussianMethod::Liu, epsilon, threshold * (1.0 + 1e-9)) < laplace, "{epsilon}");
+        assert!(
+            sigma(GaussianMethod::Liu, epsilon, threshold * (1.0 - 1e-9)) > laplace,
+            "{epsilon}"
+        );
+        assert!(
+            sigma(GaussianMethod::Liu, epsilon, threshold * (1.0 + 1e-9)) < laplace,
+            "{epsilon}"
+        );
         assert!(threshold > 0.1573, "the paper's condition is sufficient only");
     }
 }
 
 #[test]
 fn erratum_l11_probabilistic_and_approximate_scales_do_not_agree_for_small_delta() {
-    let (liu, approximate) = (sigma(GaussianMethod::Liu, 0.1, 0.01), sigma(GaussianMethod::Analytic, 0.1, 0.01));
-    assert!((liu - 25.95).abs() < 0.005 && (approximate - 9.54).abs() < 0.005, "{liu} {approximate}");
+    let (liu, approximate) =
+        (sigma(GaussianMethod::Liu, 0.1, 0.01), sigma(GaussianMethod::Analytic, 0.1, 0.01));
+    assert!(
+        (liu - 25.95).abs() < 0.005 && (approximate - 9.54).abs() < 0.005,
+        "{liu} {approximate}"
+    );
     // The ratio decreases with delta, but slowly: 1.35 is left at 1e-6.
-    let at = |delta: f64| sigma(GaussianMethod::Liu, 0.1, delta) / sigma(GaussianMethod::Analytic, 0.1, delta);
+    let at = |delta: f64| {
+        sigma(GaussianMethod::Liu, 0.1, delta) / sigma(GaussianMethod::Analytic, 0.1, delta)
+    };
     assert!(at(1e-6) > 1.3 && at(1e-6) < at(1e-4) && at(1e-4) < at(0.01));
 }
 
@@ -112,12 +130,18 @@ fn erratum_n1_the_classical_tail_bound_is_not_a_profile() {
     let (sigma, epsilon) = (0.25f64, 20.0f64);
     let printed = 1.25 * (-0.5 * (epsilon * sigma).powi(2)).exp();
     let real = delta_of(sigma, epsilon);
-    assert!((printed - 4.7e-6).abs() < 0.05e-6 && (real.estimate() - 7.3e-4).abs() < 0.05e-4, "{printed} {real:?}");
+    assert!(
+        (printed - 4.7e-6).abs() < 0.05e-6 && (real.estimate() - 7.3e-4).abs() < 0.05e-4,
+        "{printed} {real:?}"
+    );
     assert!(real.lower() > 100.0 * printed);
     // For epsilon <= 1 the printed bound holds (Dwork and Roth 2014 prove it for small delta).
     for epsilon in [0.1, 0.5, 1.0] {
         for delta in [1e-12, 1e-6, 1e-3] {
-            assert!(delta_of((2.0f64 * (1.25f64 / delta).ln()).sqrt() / epsilon, epsilon).upper() < delta);
+            assert!(
+                delta_of((2.0f64 * (1.25f64 / delta).ln()).sqrt() / epsilon, epsilon).upper()
+                    < delta
+            );
         }
     }
 }
@@ -141,11 +165,15 @@ fn zhao_the_order_of_the_closed_forms_and_the_failure_of_close_to_optimal() {
                 at(GaussianMethod::ClosedForm2),
             ];
             // Vinterbo and form 2 agree to the last bits for tiny delta.
-            assert!(ordered.windows(2).all(|pair| pair[0] <= pair[1] * (1.0 + 1e-14)), "{epsilon} {delta} {ordered:?}");
+            assert!(
+                ordered.windows(2).all(|pair| pair[0] <= pair[1] * (1.0 + 1e-14)),
+                "{epsilon} {delta} {ordered:?}"
+            );
         }
     }
     let ratio = |epsilon: f64, delta: f64| {
-        sigma(GaussianMethod::ClosedForm1, epsilon, delta) / sigma(GaussianMethod::Analytic, epsilon, delta)
+        sigma(GaussianMethod::ClosedForm1, epsilon, delta)
+            / sigma(GaussianMethod::Analytic, epsilon, delta)
     };
     assert!((ratio(1e-3, 1e-3) - 11.2).abs() < 0.05 && (ratio(1.0, 1e-6) - 1.15).abs() < 0.005);
     assert!(ratio(1e-6, 1e-3) > 1000.0);

@@ -1,13 +1,15 @@
-//! Numbers that no one should give: every constructor refuses them or makes a mechanism that is sound, and nothing panics.
+//! Numbers that no one should give: every constructor refuses them or makes a mechanism that is
+//! sound, and nothing panics.
 #![allow(clippy::unwrap_used, clippy::panic)]
 
 use reticent_mechanisms::{
-    BoundedQuery, Certificate, Clamped, ContinuousExponential, Delta, DiscreteGaussianMechanism, DiscreteLaplace,
-    Distance, Epsilon, Exponential, GaussianMechanism, GaussianMethod, GeneralizedGaussian, GeneralizedGaussianMethod,
-    InflatedGeneralizedGaussian, Laplace, Mechanism, MechanismError, Neighbours, Notion, Order, PermuteAndFlip,
-    RandomScaleGaussianMechanism, RandomScaleLaplace, RandomizedResponse, Scale, Sensitivity, Staircase, StaircaseAim,
-    Support, Tabulated, TruncatedGeneralizedGaussian, TruncatedLaplace, TruncatedMethod, UtilityChange,
-    utility_sensitivity,
+    BoundedQuery, Certificate, Clamped, ContinuousExponential, Delta, DiscreteGaussianMechanism,
+    DiscreteLaplace, Distance, Epsilon, Exponential, GaussianMechanism, GaussianMethod,
+    GeneralizedGaussian, GeneralizedGaussianMethod, InflatedGeneralizedGaussian, Laplace,
+    Mechanism, MechanismError, Neighbours, Notion, Order, PermuteAndFlip,
+    RandomScaleGaussianMechanism, RandomScaleLaplace, RandomizedResponse, Scale, Sensitivity,
+    Staircase, StaircaseAim, Support, Tabulated, TruncatedGeneralizedGaussian, TruncatedLaplace,
+    TruncatedMethod, UtilityChange, utility_sensitivity,
 };
 use reticent_noise::Table;
 use reticent_noise::random_scale::{
@@ -54,7 +56,8 @@ fn distances() -> Vec<Distance> {
     HOSTILE.iter().filter_map(|&value| Distance::new(value).ok()).collect()
 }
 
-/// A refusal that tells why, or a mechanism that keeps what it promises and says nothing impossible about itself, whatever it is asked.
+/// A refusal that tells why, or a mechanism that keeps what it guarantees and says nothing
+/// impossible about itself, whatever it is asked.
 fn check<M: Mechanism>(made: Result<M, MechanismError>) -> bool {
     let mechanism = match made {
         Ok(mechanism) => mechanism,
@@ -63,18 +66,23 @@ fn check<M: Mechanism>(made: Result<M, MechanismError>) -> bool {
             return false;
         }
     };
-    let promise = mechanism.guarantee();
-    match (promise.notion, mechanism.certificate()) {
+    let guarantee = mechanism.guarantee();
+    match (guarantee.notion, mechanism.certificate()) {
         (Notion::Pure, Certificate::Epsilon(loss)) => {
-            assert!(promise.epsilon > 0.0 && loss.upper() <= promise.epsilon, "{mechanism:?}");
-            assert_eq!(mechanism.delta(promise.epsilon).unwrap().upper(), 0.0, "{mechanism:?}");
+            assert!(guarantee.epsilon > 0.0 && loss.upper() <= guarantee.epsilon, "{mechanism:?}");
+            assert_eq!(mechanism.delta(guarantee.epsilon).unwrap().upper(), 0.0, "{mechanism:?}");
         }
         (Notion::Approximate | Notion::Probabilistic, Certificate::Delta(delta)) => {
-            assert!(delta.upper() <= promise.delta, "{mechanism:?}");
-            // A certificate in the probabilistic notion is no evaluation of the profile, which it bounds: that one has a rounding error of its own.
-            let room = if promise.notion == Notion::Probabilistic { 2.0 * f64::EPSILON } else { 0.0 };
-            let profile = mechanism.delta(promise.epsilon).unwrap();
-            assert!(profile.upper() <= promise.delta * (1.0 + room), "{mechanism:?}: {profile:?}");
+            assert!(delta.upper() <= guarantee.delta, "{mechanism:?}");
+            // A certificate in the probabilistic notion is no evaluation of the profile, which it
+            // bounds: that one has a rounding error of its own.
+            let room =
+                if guarantee.notion == Notion::Probabilistic { 2.0 * f64::EPSILON } else { 0.0 };
+            let profile = mechanism.delta(guarantee.epsilon).unwrap();
+            assert!(
+                profile.upper() <= guarantee.delta * (1.0 + room),
+                "{mechanism:?}: {profile:?}"
+            );
         }
         _ => panic!("{mechanism:?}"),
     }
@@ -86,10 +94,12 @@ fn check<M: Mechanism>(made: Result<M, MechanismError>) -> bool {
                     "{mechanism:?}"
                 );
                 assert!(value >= 0.0 && value.is_finite(), "{mechanism:?} has a delta at {value}");
-                let beyond = value >= promise.epsilon && promise.notion == Notion::Pure;
+                let beyond = value >= guarantee.epsilon && guarantee.notion == Notion::Pure;
                 assert!(!beyond || delta.upper() == 0.0, "{mechanism:?} at {value}: {delta:?}");
             }
-            Err(error) => assert!(error.to_string().contains("epsilon"), "{mechanism:?} at {value}: {error}"),
+            Err(error) => {
+                assert!(error.to_string().contains("epsilon"), "{mechanism:?} at {value}: {error}")
+            }
         }
         if let Some(share) = mechanism.usefulness(value) {
             assert!(
@@ -100,7 +110,10 @@ fn check<M: Mechanism>(made: Result<M, MechanismError>) -> bool {
     }
     if let Some(errors) = mechanism.errors() {
         for figure in [errors.mean_absolute, errors.root_mean_square, errors.quantile_95] {
-            assert!(figure.lower() <= figure.upper() && figure.upper() >= 0.0, "{mechanism:?}: {errors:?}");
+            assert!(
+                figure.lower() <= figure.upper() && figure.upper() >= 0.0,
+                "{mechanism:?}: {errors:?}"
+            );
         }
         assert!(errors.entropy.lower() <= errors.entropy.upper(), "{mechanism:?}: {errors:?}");
     }
@@ -108,7 +121,10 @@ fn check<M: Mechanism>(made: Result<M, MechanismError>) -> bool {
     if let Ok(releaser) = mechanism.releaser() {
         let mut random = SeededRandom::new(1);
         for value in HOSTILE {
-            assert!(!releaser.release(value, &mut random).unwrap().is_nan(), "{mechanism:?} {value}");
+            assert!(
+                !releaser.release(value, &mut random).unwrap().is_nan(),
+                "{mechanism:?} {value}"
+            );
         }
     }
     true
@@ -124,9 +140,12 @@ fn parameters_are_checked_before_anything_else() {
             Distance::new(value).is_ok() && !(value > 0.0 && value.is_finite()),
             Scale::new(value).is_ok() && !(value > 0.0 && value.is_finite()),
             Order::new(value).is_ok() && !(value > 0.0 && value <= 100.0),
-            Sensitivity::scalar(value, Neighbours::AddRemove).is_ok() && !(value > 0.0 && value.is_finite()),
-            Sensitivity::per_element(&[value], Neighbours::Replace).is_ok() && !(value > 0.0 && value.is_finite()),
-            Sensitivity::disjoint(value, Neighbours::Replace).is_ok() && !(value > 0.0 && value.is_finite()),
+            Sensitivity::scalar(value, Neighbours::AddRemove).is_ok()
+                && !(value > 0.0 && value.is_finite()),
+            Sensitivity::per_element(&[value], Neighbours::Replace).is_ok()
+                && !(value > 0.0 && value.is_finite()),
+            Sensitivity::disjoint(value, Neighbours::Replace).is_ok()
+                && !(value > 0.0 && value.is_finite()),
         ] {
             assert!(!refused, "{value}");
         }
@@ -134,7 +153,10 @@ fn parameters_are_checked_before_anything_else() {
             let range = Sensitivity::ranges(&[(value, other)], Neighbours::AddRemove);
             assert!(range.is_err() || (other > value && other - value < 1e101), "{value} {other}");
             let norm = Sensitivity::norm(value, other, Neighbours::AddRemove);
-            assert!(norm.is_err() || (value > 0.0 && other > 0.0 && other.is_finite()), "{value} {other}");
+            assert!(
+                norm.is_err() || (value > 0.0 && other > 0.0 && other.is_finite()),
+                "{value} {other}"
+            );
             let query = BoundedQuery::new(value, other, Distance::new(1.0).unwrap());
             assert!(query.is_err() || other > value, "{value} {other}");
         }
@@ -153,7 +175,7 @@ fn pure_noise() {
                 StaircaseAim::MeanSquare,
                 StaircaseAim::Entropy,
             ]) {
-                made += usize::from(check(Staircase::calibrate(&scalar, epsilon, aim)));
+                made += usize::from(check(Staircase::calibrate(aim, &scalar, epsilon)));
             }
             for gamma in HOSTILE {
                 made += usize::from(check(Staircase::with_gamma(&scalar, epsilon, gamma)));
@@ -163,10 +185,15 @@ fn pure_noise() {
             }
         }
         for distance in [0, 1, 3, 1 << 53, (1 << 53) + 1, u64::MAX] {
-            made += usize::from(check(DiscreteLaplace::calibrate(distance, epsilon)));
-            for (lower, upper) in [(0, 0), (i64::MIN, i64::MAX), (0, 5), (5, 0), (-(1 << 53), 1 << 53)] {
-                let clamped =
-                    DiscreteLaplace::calibrate(distance, epsilon).and_then(|noise| noise.clamped(lower, upper));
+            made += usize::from(check(DiscreteLaplace::calibrate(
+                &Sensitivity::whole(distance),
+                epsilon,
+            )));
+            for (lower, upper) in
+                [(0, 0), (i64::MIN, i64::MAX), (0, 5), (5, 0), (-(1 << 53), 1 << 53)]
+            {
+                let clamped = DiscreteLaplace::calibrate(&Sensitivity::whole(distance), epsilon)
+                    .and_then(|noise| noise.clamped(lower, upper));
                 made += usize::from(check(clamped));
             }
             made += usize::from(check(RandomizedResponse::new(distance, epsilon)));
@@ -184,21 +211,33 @@ fn gaussian_noise() {
     for epsilon in losses() {
         for distance in distances() {
             for delta in deltas() {
-                for method in GaussianMethod::ALL {
-                    made += usize::from(check(GaussianMechanism::calibrate(method, epsilon, delta, distance)));
+                for &method in GaussianMethod::ALL {
+                    made += usize::from(check(GaussianMechanism::calibrate(
+                        method,
+                        &distance.into(),
+                        (epsilon, delta),
+                    )));
                 }
             }
             for sigma in [1e-140, 1.0, 1e140] {
-                made +=
-                    usize::from(check(GaussianMechanism::with_sigma(Scale::new(sigma).unwrap(), distance, epsilon)));
+                made += usize::from(check(GaussianMechanism::with_sigma(
+                    Scale::new(sigma).unwrap(),
+                    distance,
+                    epsilon,
+                )));
             }
         }
         for distance in [0, 1, 1000, 1 << 53, u64::MAX] {
             for delta in deltas() {
-                made += usize::from(check(DiscreteGaussianMechanism::calibrate(epsilon, delta, distance)));
+                made += usize::from(check(DiscreteGaussianMechanism::calibrate(
+                    &Sensitivity::whole(distance),
+                    (epsilon, delta),
+                )));
             }
             for sigma in HOSTILE {
-                made += usize::from(check(DiscreteGaussianMechanism::with_sigma(sigma, distance, epsilon)));
+                made += usize::from(check(DiscreteGaussianMechanism::with_sigma(
+                    sigma, distance, epsilon,
+                )));
             }
         }
     }
@@ -217,7 +256,8 @@ fn gaussian_noise_of_random_scale() {
             vec![(1.0, 0.5), (value, 0.5)],
             vec![(1.0, value), (2.0, 1.0 - value)],
         ] {
-            made += usize::from(check(RandomScaleGaussianMechanism::new(components, one, ordinary)));
+            made +=
+                usize::from(check(RandomScaleGaussianMechanism::new(components, one, ordinary)));
         }
     }
     made += usize::from(check(RandomScaleGaussianMechanism::new(Vec::new(), one, ordinary)));
@@ -231,13 +271,28 @@ fn generalized_gaussian_noise() {
         let order = Order::new(p).unwrap();
         for epsilon in few_losses() {
             for distance in [1e-100, 1.0, 1e100].map(|value| Distance::new(value).unwrap()) {
-                made += usize::from(check(GeneralizedGaussian::pure(order, &[distance], epsilon)));
+                made += usize::from(check(GeneralizedGaussian::calibrate(
+                    order,
+                    GeneralizedGaussianMethod::Exact,
+                    &Sensitivity::from(&[distance][..]),
+                    epsilon,
+                )));
                 for scale in [1e-140, 1.0, 1e140].map(|value| Scale::new(value).unwrap()) {
-                    made += usize::from(check(GeneralizedGaussian::with_scale(order, scale, &[distance], epsilon)));
+                    made += usize::from(check(GeneralizedGaussian::with_scale(
+                        order,
+                        scale,
+                        &Sensitivity::from(&[distance][..]),
+                        epsilon,
+                    )));
                 }
             }
         }
-        made += usize::from(check(GeneralizedGaussian::pure(order, &[], Epsilon::new(1.0).unwrap())));
+        made += usize::from(check(GeneralizedGaussian::calibrate(
+            order,
+            GeneralizedGaussianMethod::Exact,
+            &Sensitivity::from(&[][..]),
+            Epsilon::new(1.0).unwrap(),
+        )));
     }
     use GeneralizedGaussianMethod::{Exact, Probabilistic, TwoSided};
     for p in [1.5, 4.0] {
@@ -245,7 +300,12 @@ fn generalized_gaussian_noise() {
             for epsilon in few_losses() {
                 for delta in deltas() {
                     let (order, one) = (Order::new(p).unwrap(), Distance::new(1.0).unwrap());
-                    made += usize::from(check(GeneralizedGaussian::calibrate(order, &[one], epsilon, delta, method)));
+                    made += usize::from(check(GeneralizedGaussian::calibrate(
+                        order,
+                        method,
+                        &Sensitivity::from(&[one][..]),
+                        (epsilon, delta),
+                    )));
                 }
             }
         }
@@ -253,15 +313,21 @@ fn generalized_gaussian_noise() {
     assert!(made > 100, "{made}");
 }
 
-/// A run with more orders failed here: the loss is `(R/b)^p`, beyond every `f64`, and was promised as an epsilon of infinity.
+/// A run with more orders failed here: the loss is `(R/b)^p`, beyond every `f64`, and was
+/// guaranteed as an epsilon of infinity.
 #[test]
-fn an_infinite_epsilon_is_no_promise() {
+fn an_infinite_epsilon_is_no_guarantee() {
     let query = BoundedQuery::new(0.0, 1.0, Distance::new(0.4).unwrap()).unwrap();
     let (order, scale) = (Order::new(100.0).unwrap(), Scale::new(1e-4).unwrap());
-    let truncated = TruncatedGeneralizedGaussian::with_scale(order, query, scale).map(|made| made.guarantee());
-    let inflated = InflatedGeneralizedGaussian::with_scale(order, query, scale).map(|made| made.guarantee());
+    let truncated =
+        TruncatedGeneralizedGaussian::with_scale(order, query, scale).map(|made| made.guarantee());
+    let inflated =
+        InflatedGeneralizedGaussian::with_scale(order, query, scale).map(|made| made.guarantee());
     for refused in [truncated, inflated] {
-        assert!(refused.as_ref().is_err_and(|error| error.to_string().contains("epsilon")), "{refused:?}");
+        assert!(
+            refused.as_ref().is_err_and(|error| error.to_string().contains("epsilon")),
+            "{refused:?}"
+        );
     }
 }
 
@@ -276,16 +342,37 @@ fn bounded_queries() {
                 let gap = utility_sensitivity(order, query);
                 assert!(gap.lower() <= gap.upper());
                 for epsilon in few_losses() {
-                    made += usize::from(check(InflatedGeneralizedGaussian::calibrate(order, query, epsilon)));
-                    made += usize::from(check(ContinuousExponential::calibrate(order, query, epsilon)));
+                    made += usize::from(check(InflatedGeneralizedGaussian::calibrate(
+                        order,
+                        query.bounds(),
+                        &query.into(),
+                        epsilon,
+                    )));
+                    made += usize::from(check(ContinuousExponential::calibrate(
+                        order,
+                        query.bounds(),
+                        &query.into(),
+                        epsilon,
+                    )));
                     let paper = TruncatedMethod::Paper;
-                    made += usize::from(check(TruncatedGeneralizedGaussian::calibrate(order, query, epsilon, paper)));
+                    made += usize::from(check(TruncatedGeneralizedGaussian::calibrate(
+                        order,
+                        paper,
+                        query.bounds(),
+                        &query.into(),
+                        epsilon,
+                    )));
                 }
                 for scale in [1e-140, 1.0, 1e140].map(|value| Scale::new(value).unwrap()) {
-                    made += usize::from(check(InflatedGeneralizedGaussian::with_scale(order, query, scale)));
-                    // Noise that is flat to 280 digits takes a second for each delta: once is enough.
+                    made += usize::from(check(InflatedGeneralizedGaussian::with_scale(
+                        order, query, scale,
+                    )));
+                    // Noise that is flat to 280 digits takes a second for each delta: once is
+                    // enough.
                     if scale.get() <= 1.0 || (p == 2.0 && upper == 1.0 && distance.get() == 0.4) {
-                        made += usize::from(check(TruncatedGeneralizedGaussian::with_scale(order, query, scale)));
+                        made += usize::from(check(TruncatedGeneralizedGaussian::with_scale(
+                            order, query, scale,
+                        )));
                     }
                 }
             }
@@ -311,20 +398,31 @@ fn laplace_noise_of_random_scale() {
             families.extend(UniformScale::new(first, second).ok().map(InverseScale::from));
             families.extend(TwoPointScale::new(first, second, 0.5).ok().map(InverseScale::from));
             families.extend(TwoPointScale::new(1.0, first, second).ok().map(InverseScale::from));
-            families.extend(TruncatedGaussianScale::new(first, second, 0.0, 2.0).ok().map(InverseScale::from));
-            families.extend(TruncatedGaussianScale::new(1.0, 1.0, first, second).ok().map(InverseScale::from));
+            families.extend(
+                TruncatedGaussianScale::new(first, second, 0.0, 2.0).ok().map(InverseScale::from),
+            );
+            families.extend(
+                TruncatedGaussianScale::new(1.0, 1.0, first, second).ok().map(InverseScale::from),
+            );
         }
         let gamma = GammaScale::new(1.0, 1.0).unwrap();
         families.extend(Combined::new(vec![(first, gamma.into())]).ok().map(InverseScale::from));
     }
     assert!(families.len() > 30 && Combined::new(Vec::new()).is_err());
-    // Extreme families of the other kinds take seconds each: for them the constructors alone are tried.
+    // Extreme families of the other kinds take seconds each: for them the constructors alone are
+    // tried.
     let one = Distance::new(1.0).unwrap();
     for family in families.into_iter().filter(|family| matches!(family, InverseScale::Gamma(_))) {
-        made += usize::from(RandomScaleLaplace::with_inverse_scale(family.clone(), one).is_ok());
+        made += usize::from(
+            RandomScaleLaplace::with_inverse_scale(family.clone(), &one.into()).is_ok(),
+        );
         for epsilon in few_losses() {
-            if let Ok(mechanism) = RandomScaleLaplace::calibrate(family.clone(), epsilon, one) {
-                let Certificate::Epsilon(loss) = mechanism.certificate() else { panic!("{mechanism:?}") };
+            if let Ok(mechanism) =
+                RandomScaleLaplace::calibrate(family.clone(), &one.into(), epsilon)
+            {
+                let Certificate::Epsilon(loss) = mechanism.certificate() else {
+                    panic!("{mechanism:?}")
+                };
                 assert!(loss.upper() <= epsilon.get(), "{mechanism:?}");
                 made += 1;
             }
@@ -338,14 +436,19 @@ fn choices_by_utility() {
     let mut random = SeededRandom::new(1);
     for epsilon in losses() {
         for distance in distances() {
-            let exponential = Exponential::new(epsilon, distance, UtilityChange::OneWay);
-            let flip = PermuteAndFlip::new(epsilon, distance, UtilityChange::EitherWay);
+            let exponential =
+                Exponential::calibrate(UtilityChange::OneWay, &distance.into(), epsilon);
+            let flip =
+                PermuteAndFlip::calibrate(UtilityChange::EitherWay, &distance.into(), epsilon);
             check(exponential.clone());
             check(flip.clone());
             for utility in HOSTILE {
                 let utilities = [0.0, utility, -1.0];
                 for choice in [
-                    exponential.as_ref().ok().map(|mechanism| mechanism.choose(&utilities, &mut random)),
+                    exponential
+                        .as_ref()
+                        .ok()
+                        .map(|mechanism| mechanism.choose(&utilities, &mut random)),
                     flip.as_ref().ok().map(|mechanism| mechanism.choose(&utilities, &mut random)),
                 ] {
                     let Some(choice) = choice else { continue };
@@ -364,7 +467,7 @@ fn laplace_noise_that_ends() {
         let scalar = Sensitivity::scalar(distance.get(), Neighbours::AddRemove).unwrap();
         for epsilon in losses() {
             for delta in deltas() {
-                made += usize::from(check(TruncatedLaplace::calibrate(&scalar, epsilon, delta)));
+                made += usize::from(check(TruncatedLaplace::calibrate(&scalar, (epsilon, delta))));
             }
         }
         for scale in HOSTILE.iter().filter_map(|&value| Scale::new(value).ok()) {
@@ -396,9 +499,20 @@ fn tables() {
         for epsilon in losses() {
             for delta in deltas() {
                 for steps in [0, 1, 2, 3, 1 << 20, u64::MAX] {
-                    made += usize::from(check(Tabulated::for_integers(steps, table.clone(), epsilon, delta)));
+                    made += usize::from(check(Tabulated::for_integers(
+                        steps,
+                        table.clone(),
+                        epsilon,
+                        delta,
+                    )));
                     let scalar = Sensitivity::scalar(1e-90, Neighbours::AddRemove).unwrap();
-                    made += usize::from(check(Tabulated::for_reals(&scalar, steps, table.clone(), epsilon, delta)));
+                    made += usize::from(check(Tabulated::for_reals(
+                        &scalar,
+                        steps,
+                        table.clone(),
+                        epsilon,
+                        delta,
+                    )));
                 }
             }
         }

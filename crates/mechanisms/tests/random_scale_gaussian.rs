@@ -3,7 +3,8 @@
 #![allow(clippy::unwrap_used, clippy::panic)]
 
 use reticent_mechanisms::{
-    Delta, Distance, Epsilon, GaussianProfile, Mechanism, MechanismError, RandomScaleGaussianMechanism, Scale,
+    Delta, Distance, Epsilon, GaussianProfile, Mechanism, MechanismError,
+    RandomScaleGaussianMechanism, Scale,
 };
 use reticent_numerics::Bounds;
 
@@ -13,7 +14,9 @@ fn mixture(components: &[(f64, f64)]) -> RandomScaleGaussianMechanism {
 }
 
 fn gaussian(sigma: f64, epsilon: f64) -> Bounds {
-    GaussianProfile::new(Scale::new(sigma).unwrap(), Distance::new(1.0).unwrap()).delta(epsilon).unwrap()
+    GaussianProfile::new(Scale::new(sigma).unwrap(), Distance::new(1.0).unwrap())
+        .delta(epsilon)
+        .unwrap()
 }
 
 fn density(components: &[(f64, f64)], x: f64) -> f64 {
@@ -44,14 +47,20 @@ const SHAPES: [&[(f64, f64)]; 4] = [
 
 #[test]
 fn one_component_is_the_gaussian() {
-    for (sigma, epsilon) in [(1.0, 0.0), (1.0, 1.0), (5.0, 3.0), (0.2, 30.0), (1.0, 30.0), (100.0, 0.1)] {
-        let (single, exact) = (mixture(&[(sigma, 1.0)]).delta(epsilon).unwrap(), gaussian(sigma, epsilon));
+    for (sigma, epsilon) in
+        [(1.0, 0.0), (1.0, 1.0), (5.0, 3.0), (0.2, 30.0), (1.0, 30.0), (100.0, 0.1)]
+    {
+        let (single, exact) =
+            (mixture(&[(sigma, 1.0)]).delta(epsilon).unwrap(), gaussian(sigma, epsilon));
         assert!(
             single.intersect(exact).is_finite() && single.relative_width() < 1e-11,
             "{sigma} {epsilon}: {single:?}"
         );
         let split = mixture(&[(sigma, 0.25), (sigma, 0.75)]).delta(epsilon).unwrap();
-        assert!(split.intersect(exact).is_finite() && split.relative_width() < 1e-10, "{sigma} {epsilon}: {split:?}");
+        assert!(
+            split.intersect(exact).is_finite() && split.relative_width() < 1e-10,
+            "{sigma} {epsilon}: {split:?}"
+        );
     }
 }
 
@@ -59,8 +68,12 @@ fn one_component_is_the_gaussian() {
 fn the_profile_is_the_hockey_stick_divergence_of_the_density() {
     for shape in SHAPES {
         for epsilon in [0.0, 0.3, 1.0, 4.0] {
-            let (exact, plain) = (mixture(shape).delta(epsilon).unwrap(), plain_delta(shape, epsilon));
-            assert!((exact.estimate() - plain).abs() < 1e-6 * plain + 1e-12, "{shape:?} {epsilon}: {exact:?} {plain}");
+            let (exact, plain) =
+                (mixture(shape).delta(epsilon).unwrap(), plain_delta(shape, epsilon));
+            assert!(
+                (exact.estimate() - plain).abs() < 1e-6 * plain + 1e-12,
+                "{shape:?} {epsilon}: {exact:?} {plain}"
+            );
             assert!(exact.relative_width() < 1e-10, "{shape:?} {epsilon}: {exact:?}");
         }
     }
@@ -71,7 +84,10 @@ fn small_and_large_deltas_are_sharp() {
     for shape in SHAPES {
         for epsilon in [20.0, 100.0, 700.0] {
             let delta = mixture(shape).delta(epsilon).unwrap();
-            assert!(delta.upper() < 1e-300 || delta.relative_width() < 1e-10, "{shape:?} {epsilon}: {delta:?}");
+            assert!(
+                delta.upper() < 1e-300 || delta.relative_width() < 1e-10,
+                "{shape:?} {epsilon}: {delta:?}"
+            );
         }
     }
 }
@@ -89,11 +105,19 @@ fn extreme_losses_give_bounds_and_no_panic() {
 
 #[test]
 fn the_loss_of_a_mixture_is_not_monotone() {
-    // Just outside the narrow component the loss is large; where the wide one takes over it is small again.
+    // Just outside the narrow component the loss is large; where the wide one takes over it is
+    // small again.
     let shape = [(0.1, 0.99), (30.0, 0.01)];
     let loss = |x: f64| (density(&shape, x) / density(&shape, x + 1.0)).ln();
-    assert!(loss(0.0) > 5.0 && loss(3.0) < 0.1 && loss(900.0) > 0.9, "{} {} {}", loss(0.0), loss(3.0), loss(900.0));
-    // So one half line, as for log-concave noise, would miss the narrow part, and nearly all of delta.
+    assert!(
+        loss(0.0) > 5.0 && loss(3.0) < 0.1 && loss(900.0) > 0.9,
+        "{} {} {}",
+        loss(0.0),
+        loss(3.0),
+        loss(900.0)
+    );
+    // So one half line, as for log-concave noise, would miss the narrow part, and nearly all of
+    // delta.
     let delta = mixture(&shape).delta(1.0).unwrap();
     assert!(delta.lower() > 0.9, "{delta:?}");
 }
@@ -103,12 +127,19 @@ fn the_average_of_delta_at_one_epsilon_is_a_bound() {
     for shape in SHAPES {
         for epsilon in [0.0, 0.1, 1.0, 3.0, 10.0] {
             let mechanism = mixture(shape);
-            let (exact, averaged) = (mechanism.delta(epsilon).unwrap(), mechanism.averaged_delta(epsilon).unwrap());
-            assert!(exact.lower() <= averaged.upper(), "{shape:?} {epsilon}: {exact:?} {averaged:?}");
+            let (exact, averaged) =
+                (mechanism.delta(epsilon).unwrap(), mechanism.averaged_delta(epsilon).unwrap());
+            assert!(
+                exact.lower() <= averaged.upper(),
+                "{shape:?} {epsilon}: {exact:?} {averaged:?}"
+            );
         }
     }
     let mechanism = mixture(SHAPES[1]);
-    assert!(mechanism.delta(1.0).unwrap().upper() < mechanism.averaged_delta(1.0).unwrap().lower(), "it has room");
+    assert!(
+        mechanism.delta(1.0).unwrap().upper() < mechanism.averaged_delta(1.0).unwrap().lower(),
+        "it has room"
+    );
 }
 
 /// The `epsilon` of a single Gaussian at `delta`, by bisection from above.
@@ -123,18 +154,21 @@ fn epsilon_of(sigma: f64, delta: f64) -> f64 {
 
 #[test]
 fn erratum_r2_the_average_of_e_to_the_epsilon_is_not_a_bound() {
-    // Eqns 3 to 7: e^epsilon of the mixture as the mean of the e^epsilon_i, here all at one delta. A component so
-    // wide that it is hardly there halves the mean of e^epsilon. It also halves the mixture's delta, but at this
-    // epsilon, ln 2 below what the other component needs, that one's delta is more than ten times the budget.
+    // Eqns 3 to 7: e^epsilon of the mixture as the mean of the e^epsilon_i, here all at one delta.
+    // A component so wide that it is hardly there halves the mean of e^epsilon. It also halves the
+    // mixture's delta, but at this epsilon, ln 2 below what the other component needs, that one's
+    // delta is more than ten times the budget.
     let (shape, budget) = ([(1.0, 0.5), (1e9, 0.5)], 1e-6);
-    let mean: f64 = shape.iter().map(|&(sigma, weight)| weight * epsilon_of(sigma, budget).exp()).sum();
+    let mean: f64 =
+        shape.iter().map(|&(sigma, weight)| weight * epsilon_of(sigma, budget).exp()).sum();
     let real = mixture(&shape).delta(mean.ln()).unwrap();
     assert!(real.lower() > 5.0 * budget, "{} {real:?}", mean.ln());
     // The average of delta at one epsilon does hold there.
     assert!(real.lower() <= mixture(&shape).averaged_delta(mean.ln()).unwrap().upper());
     // And nowhere tight: with two similar components it overstates by orders of magnitude.
     let (similar, budget) = ([(0.5, 0.5), (0.6, 0.5)], 1e-6);
-    let mean: f64 = similar.iter().map(|&(sigma, weight)| weight * epsilon_of(sigma, budget).exp()).sum();
+    let mean: f64 =
+        similar.iter().map(|&(sigma, weight)| weight * epsilon_of(sigma, budget).exp()).sum();
     assert!(mixture(&similar).delta(mean.ln()).unwrap().upper() < 0.01 * budget);
 }
 
@@ -142,8 +176,16 @@ fn erratum_r2_the_average_of_e_to_the_epsilon_is_not_a_bound() {
 fn calibrated_mixtures_keep_the_budget_and_slightly_less_noise_does_not() {
     for shape in [SHAPES[0], SHAPES[3]] {
         for (epsilon, delta, d) in [(1.0, 1e-6, 1.0), (0.1, 0.01, 3.7), (5.0, 1e-30, 0.01)] {
-            let (budget, d) = ((Epsilon::new(epsilon).unwrap(), Delta::new(delta).unwrap()), Distance::new(d).unwrap());
-            let mechanism = RandomScaleGaussianMechanism::calibrate(shape.to_vec(), budget.0, budget.1, d).unwrap();
+            let (budget, d) = (
+                (Epsilon::new(epsilon).unwrap(), Delta::new(delta).unwrap()),
+                Distance::new(d).unwrap(),
+            );
+            let mechanism = RandomScaleGaussianMechanism::calibrate(
+                shape.to_vec(),
+                &d.into(),
+                (budget.0, budget.1),
+            )
+            .unwrap();
             assert!(mechanism.delta(epsilon).unwrap().upper() <= delta);
             let less = mechanism.components().iter().map(|&(s, w)| (s * (1.0 - 1e-9), w)).collect();
             let less = RandomScaleGaussianMechanism::new(less, d, budget.0).unwrap();
@@ -158,7 +200,11 @@ fn errors_are_those_of_the_mixture() {
     let errors = mixture(&shape).errors().unwrap();
     assert!((errors.mean_absolute.estimate() - 1.5 * 0.797_884_560_802_865_4).abs() < 1e-14);
     assert!(errors.root_mean_square.contains(3f64.sqrt()));
-    assert!((mixture(&shape).usefulness(errors.quantile_95.estimate()).unwrap().estimate() - 0.95).abs() < 1e-14);
+    assert!(
+        (mixture(&shape).usefulness(errors.quantile_95.estimate()).unwrap().estimate() - 0.95)
+            .abs()
+            < 1e-14
+    );
     let cells = 400_000;
     let plain: f64 = (0..cells)
         .map(|cell| density(&shape, (f64::from(cell) + 0.5) * 1e-4))
@@ -171,7 +217,10 @@ fn errors_are_those_of_the_mixture() {
     );
     // One component: the entropy of the Gaussian.
     let single = mixture(&[(2.0, 1.0)]).errors().unwrap().entropy;
-    assert!((single.estimate() - (2f64.ln() + 1.418_938_533_204_672_7)).abs() < 1e-11, "{single:?}");
+    assert!(
+        (single.estimate() - (2f64.ln() + 1.418_938_533_204_672_7)).abs() < 1e-11,
+        "{single:?}"
+    );
 }
 
 #[test]

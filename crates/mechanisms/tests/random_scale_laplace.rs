@@ -5,7 +5,8 @@ mod random_scale;
 
 use random_scale::*;
 use reticent_mechanisms::{
-    Epsilon, Mechanism, RandomScaleLaplace, independent_epsilon, scalar_epsilon, shared_epsilon,
+    Epsilon, Mechanism, Neighbours, RandomScaleLaplace, Sensitivity, independent_epsilon,
+    scalar_epsilon, shared_epsilon,
 };
 use reticent_noise::random_scale::InverseScale;
 use reticent_noise::randomness::SeededRandom;
@@ -48,10 +49,20 @@ fn errors_are_those_of_the_reference() {
         let errors = mechanism.errors().unwrap();
         for (t, truth) in row["tail_M_minus_gamma"].as_object().unwrap() {
             let within = mechanism.usefulness(t.parse().unwrap()).unwrap();
-            assert_is(Bounds::ONE - within, number(truth), 1e-13, &format!("{family:?} beyond {t}"));
+            assert_is(
+                Bounds::ONE - within,
+                number(truth),
+                1e-13,
+                &format!("{family:?} beyond {t}"),
+            );
         }
         if !row["E_abs_X"].is_null() {
-            assert_is(errors.mean_absolute, number(&row["E_abs_X"]), 1e-13, &format!("{family:?} l1"));
+            assert_is(
+                errors.mean_absolute,
+                number(&row["E_abs_X"]),
+                1e-13,
+                &format!("{family:?} l1"),
+            );
             let square = errors.root_mean_square * errors.root_mean_square;
             assert_is(square, number(&row["E_X2"]), 1e-13, &format!("{family:?} l2"));
         }
@@ -70,19 +81,22 @@ fn profiles_are_those_of_the_reference() {
     for row in file["r2dp_gamma_scalar"].as_array().unwrap() {
         let mechanism = given(&gamma(number(&row["k"]), number(&row["theta"])));
         let delta = mechanism.delta(number(&row["eps"])).unwrap();
-        // Near the pure loss delta is steep in epsilon, and that is a decimal: 1.2 of 1.2164 in one row.
+        // Near the pure loss delta is steep in epsilon, and that is a decimal: 1.2 of 1.2164 in one
+        // row.
         assert_is(delta, number(&row["delta"]), 1e-13, &row.to_string());
         assert!(delta.relative_width() <= 1e-14, "{row}: {delta:?}");
     }
 }
 
-/// The hockey-stick divergence straight from the definition: on each cell of a partition the densities, which are monotone there, lie between their values at its
-/// ends. No formula for `delta` and no root enters.
+/// The hockey-stick divergence straight from the definition: on each cell of a partition the
+/// densities, which are monotone there, lie between their values at its ends. No formula for
+/// `delta` and no root enters.
 fn hockey_stick(family: &InverseScale, epsilon: f64) -> Bounds {
     let density = |x: f64| family.tilted_mean(&Bounds::exact(x.abs())).times_power_of_two(-1);
     let factor = Bounds::exact(epsilon).exp();
     // Geometric cells on both sides of 0 and of 1, so that the peaks are resolved.
-    let mut ends: Vec<f64> = (-900..=700).map(|i| 1.02f64.powi(i)).flat_map(|x| [-x, x, 1.0 - x, 1.0 + x]).collect();
+    let mut ends: Vec<f64> =
+        (-900..=700).map(|i| 1.02f64.powi(i)).flat_map(|x| [-x, x, 1.0 - x, 1.0 + x]).collect();
     ends.extend([0.0, 1.0]);
     ends.sort_by(f64::total_cmp);
     ends.dedup();
@@ -123,7 +137,8 @@ impl Integrand for Gain<'_> {
     fn at<E: Enclosure>(&self, x: &E) -> E {
         let one = x.exactly(1.0);
         let far = if self.left { one + x.clone() } else { one - x.clone() };
-        let gain = self.family.tilted_mean(x) - x.exactly(self.epsilon).exp() * self.family.tilted_mean(&far);
+        let gain = self.family.tilted_mean(x)
+            - x.exactly(self.epsilon).exp() * self.family.tilted_mean(&far);
         gain.times_power_of_two(-1)
     }
 }
@@ -134,7 +149,11 @@ impl Gain<'_> {
         let mut near = 0.0;
         for _ in 0..200 {
             let middle = 0.5 * (near + far);
-            *(if self.at(&Bounds::exact(middle)).estimate() > 0.0 { &mut near } else { &mut far }) = middle;
+            *(if self.at(&Bounds::exact(middle)).estimate() > 0.0 {
+                &mut near
+            } else {
+                &mut far
+            }) = middle;
         }
         integrate(self, &Bounds::ZERO, 0.0, near, &Options::default()).estimate()
     }
@@ -142,7 +161,12 @@ impl Gain<'_> {
 
 #[test]
 fn the_profile_is_the_integral_of_the_gain_over_where_it_is_positive() {
-    for family in [gamma(2.0, 0.5), gamma(1.3542, 4.4675), two_point(1.0, 3.0, 0.3), two_point(0.01, 5.0, 0.5)] {
+    for family in [
+        gamma(2.0, 0.5),
+        gamma(1.3542, 4.4675),
+        two_point(1.0, 3.0, 0.3),
+        two_point(0.01, 5.0, 0.5),
+    ] {
         let mechanism = given(&family);
         for share in [0.55, 0.9, 0.999] {
             let epsilon = share * mechanism.guarantee().epsilon;
@@ -151,7 +175,10 @@ fn the_profile_is_the_integral_of_the_gain_over_where_it_is_positive() {
                 .iter()
                 .sum();
             let delta = mechanism.delta(epsilon).unwrap();
-            assert!((delta.estimate() / integral - 1.0).abs() < 1e-9, "{family:?} {share}: {delta:?} {integral:e}");
+            assert!(
+                (delta.estimate() / integral - 1.0).abs() < 1e-9,
+                "{family:?} {share}: {delta:?} {integral:e}"
+            );
             assert!(delta.relative_width() < 1e-13, "{family:?} {share}: {delta:?}");
         }
     }
@@ -163,7 +190,9 @@ fn profiles_decrease_from_at_most_one_to_zero_and_stay_sharp_up_to_the_last_digi
         let mechanism = given(&family);
         let pure = mechanism.guarantee().epsilon;
         let mut last = Bounds::ONE;
-        for share in [0.0, 1e-300, 1e-20, 1e-9, 0.01, 0.3, 0.7, 0.97, 1.0 - 1e-4, 1.0 - 1e-8, 1.0 - 1e-11] {
+        for share in
+            [0.0, 1e-300, 1e-20, 1e-9, 0.01, 0.3, 0.7, 0.97, 1.0 - 1e-4, 1.0 - 1e-8, 1.0 - 1e-11]
+        {
             let delta = mechanism.delta(share * pure).unwrap();
             let what = format!("{family:?} {share}: {delta:?} after {last:?}");
             assert!(delta.upper() <= last.upper().next_up() && delta.lower() > 0.0, "{what}");
@@ -196,16 +225,22 @@ fn calibrated_budgets_are_kept(kind: usize, count: usize) {
         let epsilon = numbers.power(-6.0, 700f64.log10()).min(700.0);
         let sensitivity = numbers.power(-6.0, 6.0);
         let budget = Epsilon::new(epsilon).unwrap();
-        let Ok(mechanism) = RandomScaleLaplace::calibrate(shape.clone(), budget, distance(sensitivity)) else {
+        let Ok(mechanism) =
+            RandomScaleLaplace::calibrate(shape.clone(), &distance(sensitivity).into(), budget)
+        else {
             // (k + 1) ln(1 + theta D) = epsilon with a theta beyond 1e150.
-            assert!(kind == 1 && epsilon > 300.0, "{shape:?}, epsilon {epsilon:e}, sensitivity {sensitivity:e}");
+            assert!(
+                kind == 1 && epsilon > 300.0,
+                "{shape:?}, epsilon {epsilon:e}, sensitivity {sensitivity:e}"
+            );
             continue;
         };
         let loss = certified(&mechanism);
         let what = format!("{shape:?}, epsilon {epsilon:e}, sensitivity {sensitivity:e}: {loss:?}");
         assert!(loss.upper() <= epsilon, "{what}");
         assert!(mechanism.sensitivity() >= sensitivity, "{what}");
-        // A scale without a budget to spare: the one on the lattice is at its limit, up to one lattice step.
+        // A scale without a budget to spare: the one on the lattice is at its limit, up to one
+        // lattice step.
         assert!(loss.lower() >= epsilon * (1.0 - 1e-12) - 1e-12, "{what}");
         assert_eq!(mechanism.delta(epsilon).unwrap(), Bounds::ZERO, "{what}");
     }
@@ -256,7 +291,9 @@ fn profiles_of_random_shapes_are_sharp_and_decrease() {
 #[test]
 fn scales_are_linear_in_the_sensitivity_and_decrease_with_the_budget() {
     for family in families() {
-        let scale = |epsilon: f64, sensitivity: f64| calibrate(family.clone(), epsilon, sensitivity).scale();
+        let scale = |epsilon: f64, sensitivity: f64| {
+            calibrate(family.clone(), epsilon, sensitivity).scale()
+        };
         assert!((scale(1.0, 1024.0) / scale(1.0, 1.0) / 1024.0 - 1.0).abs() < 1e-13, "{family:?}");
         assert!((scale(1.0, 3.7) / scale(1.0, 1.0) / 3.7 - 1.0).abs() < 1e-12, "{family:?}");
         let scales = [0.001, 0.1, 1.0, 4.0, 50.0, 400.0].map(|epsilon| scale(epsilon, 1.0));
@@ -267,7 +304,10 @@ fn scales_are_linear_in_the_sensitivity_and_decrease_with_the_budget() {
 #[test]
 fn a_vector_costs_what_independent_scales_cost_and_is_charged_as_one() {
     let (shape, one) = (gamma(2.0, 0.5), Epsilon::new(1.0).unwrap());
-    let mechanism = RandomScaleLaplace::calibrate_vector(shape.clone(), one, 10, distance(1.0)).unwrap();
+    let vector = Sensitivity::l1_bound(1.0, Neighbours::AddRemove)
+        .and_then(|vector| vector.with_coordinates(10))
+        .unwrap();
+    let mechanism = RandomScaleLaplace::calibrate(shape.clone(), &vector, one).unwrap();
     let loss = certified(&mechanism);
     assert!(loss.upper() <= 1.0 && loss.lower() > 1.0 - 1e-11, "{loss:?}");
     let event = serde_json::to_value(mechanism.event()).unwrap();
@@ -279,23 +319,32 @@ fn a_vector_costs_what_independent_scales_cost_and_is_charged_as_one() {
     assert!(mechanism.vector_releaser(10).is_ok() && mechanism.vector_releaser(11).is_err());
     assert!(alone.vector_releaser(1).is_ok() && alone.vector_releaser(2).is_err());
     let delta = mechanism.delta(0.5).unwrap();
-    assert!(delta.lower() > 0.0 && delta.lower() < delta.upper() && delta.upper() < 1.0, "{delta:?}");
+    assert!(
+        delta.lower() > 0.0 && delta.lower() < delta.upper() && delta.upper() < 1.0,
+        "{delta:?}"
+    );
     assert_eq!(mechanism.delta(1.0).unwrap(), Bounds::ZERO);
 }
 
 #[test]
 fn releases_have_the_error_that_is_announced() {
-    for family in [gamma(2.0, 0.5), two_point(0.2, 5.0, 0.5), uniform(0.5, 9.0), normal(4.0, 2.0, 1.0, 12.0)] {
+    for family in
+        [gamma(2.0, 0.5), two_point(0.2, 5.0, 0.5), uniform(0.5, 9.0), normal(4.0, 2.0, 1.0, 12.0)]
+    {
         let mechanism = calibrate(family.clone(), 1.0, 1.0);
         let releaser = mechanism.releaser().unwrap();
         let mut random = SeededRandom::new(3);
-        let errors: Vec<f64> = (0..40_000).map(|_| releaser.release(100.25, &mut random).unwrap() - 100.25).collect();
+        let errors: Vec<f64> =
+            (0..40_000).map(|_| releaser.release(100.25, &mut random).unwrap() - 100.25).collect();
         for t in [0.1, 0.5, 1.0, 3.0] {
             let expected = mechanism.usefulness(t).unwrap().estimate();
             let share = errors.iter().filter(|error| error.abs() <= t).count() as f64 / 40_000.0;
             // Six standard deviations in each of 16 comparisons: a false alarm once in 3e7 seeds.
             let deviation = (expected * (1.0 - expected) / 40_000.0).sqrt();
-            assert!((share - expected).abs() < 6.0 * deviation, "{family:?} within {t}: {share} for {expected}");
+            assert!(
+                (share - expected).abs() < 6.0 * deviation,
+                "{family:?} within {t}: {share} for {expected}"
+            );
         }
         assert!(releaser.release(f64::NAN, &mut random).unwrap().is_finite());
     }
@@ -304,8 +353,11 @@ fn releases_have_the_error_that_is_announced() {
 #[test]
 fn bad_budgets_and_extreme_shapes_are_refused_and_never_panic() {
     let one = distance(1.0);
-    assert!(RandomScaleLaplace::calibrate(gamma(2.0, 0.5), Epsilon::new(0.0).unwrap(), one).is_err());
-    let refused = RandomScaleLaplace::with_inverse_scale(gamma(2.0, 1e140), one);
+    assert!(
+        RandomScaleLaplace::calibrate(gamma(2.0, 0.5), &one.into(), Epsilon::new(0.0).unwrap())
+            .is_err()
+    );
+    let refused = RandomScaleLaplace::with_inverse_scale(gamma(2.0, 1e140), &one.into());
     assert!(refused.as_ref().is_err_and(|error| error.to_string().contains("700")), "{refused:?}");
     for family in [
         gamma(0.1, 1e140),
@@ -315,10 +367,16 @@ fn bad_budgets_and_extreme_shapes_are_refused_and_never_panic() {
         normal(0.0, 1e-150, 0.0, 1e150),
     ] {
         for epsilon in [1e-300, 1e-3, 700.0] {
-            let made = RandomScaleLaplace::calibrate(family.clone(), Epsilon::new(epsilon).unwrap(), one);
+            let made = RandomScaleLaplace::calibrate(
+                family.clone(),
+                &one.into(),
+                Epsilon::new(epsilon).unwrap(),
+            );
             if let Ok(mechanism) = made {
                 assert!(certified(&mechanism).upper() <= epsilon, "{family:?} {epsilon:e}");
-                assert!(mechanism.delta(0.0).unwrap().upper() <= 1.0 && mechanism.errors().is_some());
+                assert!(
+                    mechanism.delta(0.0).unwrap().upper() <= 1.0 && mechanism.errors().is_some()
+                );
             }
         }
     }

@@ -5,7 +5,8 @@ mod random_scale;
 
 use random_scale::*;
 use reticent_mechanisms::{
-    Mechanism, RandomScaleLaplace, independent_epsilon, reused_epsilon, scalar_epsilon, shared_epsilon,
+    Mechanism, RandomScaleLaplace, independent_epsilon, reused_epsilon, scalar_epsilon,
+    shared_epsilon,
 };
 use reticent_noise::randomness::SeededRandom;
 use reticent_numerics::Bounds;
@@ -17,15 +18,19 @@ fn erratum_r1_the_average_of_e_to_the_t_is_no_bound_for_two_points() {
     let printed = (0.5 * 0.01f64.exp() + 0.5 * 5f64.exp()).ln();
     let right = scalar_epsilon(&family, distance(1.0));
     assert!((printed - 4.314).abs() < 1e-3 && (right.estimate() - 4.744).abs() < 1e-3);
-    // The densities at the peak and one sensitivity away contradict the printed loss, and meet the right one.
+    // The densities at the peak and one sensitivity away contradict the printed loss, and meet the
+    // right one.
     let ratio = family.tilted_mean(&Bounds::ZERO) / family.tilted_mean(&Bounds::ONE);
-    assert!(ratio.lower() > printed.exp() * 1.5 && ratio.upper() <= right.upper().exp() * (1.0 + 1e-14));
+    assert!(
+        ratio.lower() > printed.exp() * 1.5 && ratio.upper() <= right.upper().exp() * (1.0 + 1e-14)
+    );
     assert!(given(&family).delta(printed).unwrap().lower() > 0.0);
 }
 
 #[test]
 fn erratum_r2_the_average_of_e_to_the_epsilon_is_neither_tight_nor_an_upper_bound() {
-    // E[exp(T)] of a gamma distribution is (1 - theta)^-k: its logarithm is below the true loss here,
+    // E[exp(T)] of a gamma distribution is (1 - theta)^-k: its logarithm is below the true loss
+    // here,
     let true_loss = scalar_epsilon(&gamma(0.5, 0.5), distance(1.0));
     assert!(true_loss.lower() > -0.5 * 0.5f64.ln() + 0.2);
     // and of a uniform one (e^b - 1)/b: far above it here.
@@ -78,16 +83,21 @@ fn erratum_r4_the_entropy_has_a_ln_2() {
     // Two equal points are Laplace noise, whose entropy is known: 1 + ln(2 b).
     let entropy = given(&two_point(2.0, 2.0, 0.5)).errors().unwrap().entropy;
     let printed = 1.0 + 0.5f64.ln();
-    assert!((entropy.estimate() - (printed + std::f64::consts::LN_2)).abs() < 1e-14 && entropy.width() < 1e-13);
+    assert!(
+        (entropy.estimate() - (printed + std::f64::consts::LN_2)).abs() < 1e-14
+            && entropy.width() < 1e-13
+    );
     assert!(!entropy.contains(printed));
 }
 
 #[test]
 fn erratum_r5_no_moment_generating_function_is_needed() {
-    // E[exp(D T)] is infinite from theta D = 1 on. The loss is (k + 1) ln(1 + theta D) all the same.
+    // E[exp(D T)] is infinite from theta D = 1 on. The loss is (k + 1) ln(1 + theta D) all the
+    // same.
     let loss = scalar_epsilon(&gamma(0.5, 3.0), distance(1.0));
     assert!((loss.estimate() - 1.5 * 4f64.ln()).abs() < 1e-14 && loss.relative_width() < 1e-15);
-    // Eqn 16 lacks sigma (phi(alpha) - phi(beta)): without it the mean of a truncated normal would be mu.
+    // Eqn 16 lacks sigma (phi(alpha) - phi(beta)): without it the mean of a truncated normal would
+    // be mu.
     let mean = normal(-1.0, 3.0, 0.5, 20.0).tilted_mean(&Bounds::ZERO);
     assert!((mean.estimate() - 2.423_233_311_029_573_5).abs() < 1e-13 && !mean.contains(-1.0));
 }
@@ -96,16 +106,26 @@ fn erratum_r5_no_moment_generating_function_is_needed() {
 fn erratum_r6_the_l1_norm_of_a_vector_of_noise_grows_with_its_length() {
     let releaser = given(&two_point(1.0, 1.0, 0.5)).releaser().unwrap();
     let mut random = SeededRandom::new(6);
-    // The norm of k draws of scale 1 has a gamma distribution: mean k, variance k, and P[norm > 3] = e^-3 (1 + 3 + 9/2) for k = 3.
+    // The norm of k draws of scale 1 has a gamma distribution: mean k, variance k, and P[norm > 3]
+    // = e^-3 (1 + 3 + 9/2) for k = 3.
     for (coordinates, tail) in [(1, (-3f64).exp()), (3, 8.5 * (-3f64).exp())] {
         let norms: Vec<f64> = (0..20_000)
-            .map(|_| (0..coordinates).map(|_| releaser.release(0.0, &mut random).unwrap().abs()).sum())
+            .map(|_| {
+                (0..coordinates).map(|_| releaser.release(0.0, &mut random).unwrap().abs()).sum()
+            })
             .collect();
         // Six standard deviations, four times: a false alarm once in 1e8 seeds.
         let mean = norms.iter().sum::<f64>() / 20_000.0;
-        assert!((mean - f64::from(coordinates)).abs() < 6.0 * (f64::from(coordinates) / 20_000.0).sqrt(), "{mean}");
+        assert!(
+            (mean - f64::from(coordinates)).abs()
+                < 6.0 * (f64::from(coordinates) / 20_000.0).sqrt(),
+            "{mean}"
+        );
         let beyond = norms.iter().filter(|norm| **norm > 3.0).count() as f64 / 20_000.0;
-        assert!((beyond - tail).abs() < 6.0 * (tail * (1.0 - tail) / 20_000.0).sqrt(), "{beyond} for {tail}");
+        assert!(
+            (beyond - tail).abs() < 6.0 * (tail * (1.0 - tail) / 20_000.0).sqrt(),
+            "{beyond} for {tail}"
+        );
     }
 }
 
@@ -118,10 +138,16 @@ fn erratum_r7_one_scale_for_many_coordinates_costs_more_than_theorem_4_3_says() 
     // The joint density of ten coordinates, E[(T/2)^10 exp(-T |y|_1)], at 0 and at l1 distance 1.
     let joint = |norm: f64| family.tilted_moments(10, &Bounds::exact(norm))[10];
     let ratio = joint(0.0) / joint(1.0);
-    assert!(ratio.lower() > printed.upper().exp() * 30.0 && ratio.upper() <= shared.upper().exp() * (1.0 + 1e-12));
+    assert!(
+        ratio.lower() > printed.upper().exp() * 30.0
+            && ratio.upper() <= shared.upper().exp() * (1.0 + 1e-12)
+    );
     // Fresh scales for four queries would cost 4 * 1.216; one for all of them costs 6 ln 3 = 6.59.
     let reused = reused_epsilon(&family, 4, distance(1.0)).unwrap();
-    assert!((reused.estimate() - 6.0 * 3f64.ln()).abs() < 1e-14 && reused.lower() > 4.0 * printed.upper() + 1.5);
+    assert!(
+        (reused.estimate() - 6.0 * 3f64.ln()).abs() < 1e-14
+            && reused.lower() > 4.0 * printed.upper() + 1.5
+    );
     // Independent scales cost less than a shared one, and more than the printed loss.
     let independent = independent_epsilon(&family, 10, distance(1.0)).unwrap();
     assert!(printed.upper() < independent.lower() && independent.upper() < shared.lower());
@@ -144,8 +170,14 @@ fn erratum_r8_no_random_scale_beats_laplace_noise_up_to_epsilon_one() {
         }
         if round % 5 < 3 {
             let errors = mechanism.errors().unwrap();
-            assert!(errors.mean_absolute.upper() >= (1.0 - 1e-11) / epsilon, "{shape:?} at {epsilon}");
-            assert!(errors.root_mean_square.upper() >= (1.0 - 1e-11) * 2f64.sqrt() / epsilon, "{shape:?} at {epsilon}");
+            assert!(
+                errors.mean_absolute.upper() >= (1.0 - 1e-11) / epsilon,
+                "{shape:?} at {epsilon}"
+            );
+            assert!(
+                errors.root_mean_square.upper() >= (1.0 - 1e-11) * 2f64.sqrt() / epsilon,
+                "{shape:?} at {epsilon}"
+            );
         }
     }
 }

@@ -1,20 +1,23 @@
-//! The profile of every additive mechanism, evaluated a second way: from the density and the tails of the noise alone, with none of the mechanism's formulas.
+//! The profile of every additive mechanism, evaluated a second way: from the density and the tails
+//! of the noise alone, with none of the mechanism's formulas.
 //!
-//! [`violation`] knows a noise only as a [`Noise`]; it finds the outputs that lose more than epsilon by bisection and adds up their probabilities. Both results are certified
-//! bounds on the same number, so they must intersect. The second is content with a relative `1e-13` of the probability of those outputs, where the loss lets it; it is wide where the loss stays
-//! close to epsilon for long, and so the grid keeps away from the pure epsilon itself.
+//! [`violation`] knows a noise only as a [`Noise`]; it finds the outputs that lose more than
+//! epsilon by bisection and adds up their probabilities. Both results are certified bounds on the
+//! same number, so they must intersect. The second is content with a relative `1e-13` of the
+//! probability of those outputs, where the loss lets it; it is wide where the loss stays close to
+//! epsilon for long, and so the grid keeps away from the pure epsilon itself.
 #![allow(clippy::unwrap_used, clippy::panic)]
 
 use reticent_mechanisms::{
-    Delta, DiscreteGaussianMechanism, DiscreteLaplace, Distance, Epsilon, GaussianMechanism, GaussianMethod,
-    GeneralizedGaussian, GeneralizedGaussianMethod, Laplace, Mechanism, Neighbours, Order,
-    RandomScaleGaussianMechanism, RandomScaleLaplace, Sensitivity, Staircase, StaircaseAim,
+    Delta, DiscreteGaussianMechanism, DiscreteLaplace, Distance, Epsilon, GaussianMechanism,
+    GaussianMethod, GeneralizedGaussian, GeneralizedGaussianMethod, Laplace, Mechanism, Neighbours,
+    Order, RandomScaleGaussianMechanism, RandomScaleLaplace, Sensitivity, Staircase, StaircaseAim,
 };
 use reticent_noise::privacy::violation;
 use reticent_noise::random_scale::{
     Combined, GammaScale, InverseScale, TruncatedGaussianScale, TwoPointScale, UniformScale,
 };
-use reticent_noise::{GaussianMixture, Noise, Spread};
+use reticent_noise::{GaussianMixture, Jittered, Noise};
 
 fn epsilon(value: f64) -> Epsilon {
     Epsilon::new(value).unwrap()
@@ -28,14 +31,19 @@ fn one() -> Distance {
     Distance::new(1.0).unwrap()
 }
 
-/// Compares the two ways on a grid of shares of the promised epsilon, for noise `scale X` and a move by `distance`.
+/// Compares the two ways on a grid of shares of the guaranteed epsilon, for noise `scale X` and a
+/// move by `distance`.
 fn agrees<N: Noise>(mechanism: &dyn Mechanism, noise: &N, scale: f64, distance: f64, widest: f64) {
-    let promised = mechanism.guarantee().epsilon;
+    let guaranteed = mechanism.guarantee().epsilon;
     for share in [0.1, 0.37, 0.8, 1.3] {
-        let epsilon = share * promised;
-        let (first, second) = (mechanism.delta(epsilon).unwrap(), violation(noise, scale, distance, epsilon).delta);
+        let epsilon = share * guaranteed;
+        let (first, second) =
+            (mechanism.delta(epsilon).unwrap(), violation(noise, scale, distance, epsilon).delta);
         let name = format!("{mechanism:?} at {epsilon}: {first:?} and {second:?}");
-        assert!(first.lower() <= second.upper() && second.lower() <= first.upper(), "disjoint: {name}");
+        assert!(
+            first.lower() <= second.upper() && second.lower() <= first.upper(),
+            "disjoint: {name}"
+        );
         assert!(first.width() <= 1e-10 * first.upper(), "the mechanism's own is wide: {name}");
         assert!(second.width() <= widest, "the second is wide: {name}");
         // Where there is something to see, both see it.
@@ -58,8 +66,10 @@ fn laplace() {
 fn staircase() {
     let sensitivity = Sensitivity::scalar(1.0, Neighbours::AddRemove).unwrap();
     for loss in [0.1, 1.0, 5.0] {
-        for aim in [StaircaseAim::MeanAbsolute, StaircaseAim::MeanSquare, StaircaseAim::Usefulness(0.7)] {
-            let mechanism = Staircase::calibrate(&sensitivity, epsilon(loss), aim).unwrap();
+        for aim in
+            [StaircaseAim::MeanAbsolute, StaircaseAim::MeanSquare, StaircaseAim::Usefulness(0.7)]
+        {
+            let mechanism = Staircase::calibrate(aim, &sensitivity, epsilon(loss)).unwrap();
             let noise = reticent_noise::Staircase::new(loss, mechanism.gamma()).unwrap();
             agrees(&mechanism, &noise, mechanism.scale(), mechanism.scale(), 1e-5);
         }
@@ -69,12 +79,17 @@ fn staircase() {
 #[test]
 fn discrete_laplace_and_gaussian() {
     for (distance, loss) in [(1, 1.0), (3, 0.5), (4, 6.0)] {
-        let mechanism = DiscreteLaplace::calibrate(distance, epsilon(loss)).unwrap();
-        let noise = Spread(reticent_noise::DiscreteLaplace::new(mechanism.scale()).unwrap());
+        let mechanism =
+            DiscreteLaplace::calibrate(&Sensitivity::whole(distance), epsilon(loss)).unwrap();
+        let noise = Jittered(reticent_noise::DiscreteLaplace::new(mechanism.scale()).unwrap());
         agrees(&mechanism, &noise, 1.0, distance as f64, 1e-5);
         for budget in [0.05, 1e-6, 1e-12] {
-            let mechanism = DiscreteGaussianMechanism::calibrate(epsilon(loss), delta(budget), distance).unwrap();
-            let noise = Spread(reticent_noise::DiscreteGaussian::new(mechanism.scale()).unwrap());
+            let mechanism = DiscreteGaussianMechanism::calibrate(
+                &Sensitivity::whole(distance),
+                (epsilon(loss), delta(budget)),
+            )
+            .unwrap();
+            let noise = Jittered(reticent_noise::DiscreteGaussian::new(mechanism.scale()).unwrap());
             agrees(&mechanism, &noise, 1.0, distance as f64, 1e-9);
         }
     }
@@ -82,13 +97,20 @@ fn discrete_laplace_and_gaussian() {
 
 #[test]
 fn gaussian_by_every_method() {
-    for method in GaussianMethod::ALL {
+    for &method in GaussianMethod::ALL {
         for (loss, budget) in [(0.1, 0.05), (0.5, 1e-6), (0.9, 1e-12)] {
-            let mechanism = GaussianMechanism::calibrate(method, epsilon(loss), delta(budget), one()).unwrap();
+            let mechanism =
+                GaussianMechanism::calibrate(method, &one().into(), (epsilon(loss), delta(budget)))
+                    .unwrap();
             agrees(&mechanism, &reticent_noise::Gaussian, mechanism.scale(), 1.0, 1e-9);
         }
     }
-    let strong = GaussianMechanism::calibrate(GaussianMethod::Analytic, epsilon(20.0), delta(1e-3), one()).unwrap();
+    let strong = GaussianMechanism::calibrate(
+        GaussianMethod::Analytic,
+        &one().into(),
+        (epsilon(20.0), delta(1e-3)),
+    )
+    .unwrap();
     agrees(&strong, &reticent_noise::Gaussian, strong.scale(), 1.0, 1e-9);
 }
 
@@ -99,12 +121,23 @@ fn generalized_gaussian_of_every_kind_of_order() {
         for (loss, budget) in [(1.0, 1e-6), (8.0, 1e-3)] {
             let order = Order::new(p).unwrap();
             let noise = reticent_noise::GeneralizedGaussian::new(p).unwrap();
-            let mechanism =
-                GeneralizedGaussian::calibrate(order, &[one()], epsilon(loss), delta(budget), exact).unwrap();
+            let mechanism = GeneralizedGaussian::calibrate(
+                order,
+                exact,
+                &Sensitivity::from(&[one()][..]),
+                (epsilon(loss), delta(budget)),
+            )
+            .unwrap();
             agrees(&mechanism, &noise, mechanism.scale(), mechanism.sensitivities()[0], 1e-9);
         }
     }
-    let mechanism = GeneralizedGaussian::pure(Order::new(0.5).unwrap(), &[one()], epsilon(1.0)).unwrap();
+    let mechanism = GeneralizedGaussian::calibrate(
+        Order::new(0.5).unwrap(),
+        GeneralizedGaussianMethod::Exact,
+        &Sensitivity::from(&[one()][..]),
+        epsilon(1.0),
+    )
+    .unwrap();
     let noise = reticent_noise::GeneralizedGaussian::new(0.5).unwrap();
     agrees(&mechanism, &noise, mechanism.scale(), mechanism.sensitivities()[0], 1e-5);
 }
@@ -122,7 +155,9 @@ fn laplace_of_random_scale_in_every_family() {
     ];
     for family in families {
         for loss in [0.5, 2.0] {
-            let mechanism = RandomScaleLaplace::calibrate(family.clone(), epsilon(loss), one()).unwrap();
+            let mechanism =
+                RandomScaleLaplace::calibrate(family.clone(), &one().into(), epsilon(loss))
+                    .unwrap();
             let noise = reticent_noise::RandomScaleLaplace::new(mechanism.inverse_scale().clone());
             agrees(&mechanism, &noise, 1.0, mechanism.sensitivity(), 1e-5);
         }
@@ -133,7 +168,12 @@ fn laplace_of_random_scale_in_every_family() {
 fn gaussian_of_random_scale() {
     for (loss, budget) in [(1.0, 0.05), (2.0, 1e-6)] {
         let shape = vec![(1.0, 0.6), (2.5, 0.4)];
-        let mechanism = RandomScaleGaussianMechanism::calibrate(shape, epsilon(loss), delta(budget), one()).unwrap();
+        let mechanism = RandomScaleGaussianMechanism::calibrate(
+            shape,
+            &one().into(),
+            (epsilon(loss), delta(budget)),
+        )
+        .unwrap();
         let noise = GaussianMixture::new(mechanism.components().to_vec()).unwrap();
         agrees(&mechanism, &noise, 1.0, 1.0, 1e-9);
     }

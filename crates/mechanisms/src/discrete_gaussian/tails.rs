@@ -12,8 +12,8 @@ pub(super) fn weight<E: Enclosure>(sigma: f64, n: i128, like: &E) -> E {
 
 /// `R(n) = sum_(j >= 0) f(n + j)/f(n)` for `n >= 0`: a discrete Mills ratio.
 ///
-/// By the Euler-Maclaurin formula where its remainder is below the precision of `like`, and term by term where it is
-/// not: then `sigma` is small or the terms fall fast, and either way they are few.
+/// By the Euler-Maclaurin formula where its remainder is below the precision of `like`, and term by
+/// term where it is not: then `sigma` is small or the terms fall fast, and either way they are few.
 pub(super) fn relative_tail<E: Enclosure>(sigma: f64, n: i128, like: &E) -> E {
     let remainder = ln_remainder(sigma, n as f64 / sigma);
     if remainder < -f64::from(like.precision() + 4) * LN_2 {
@@ -23,8 +23,8 @@ pub(super) fn relative_tail<E: Enclosure>(sigma: f64, n: i128, like: &E) -> E {
     }
 }
 
-/// `f(n+j+1)/f(n+j) = exp(-(2(n+j)+1)/(2 sigma^2))` falls by the factor `exp(-1/sigma^2)` at each step; with `q` the
-/// current ratio, the rest after a term is between 0 and `q/(1-q)` of it.
+/// `f(n+j+1)/f(n+j) = exp(-(2(n+j)+1)/(2 sigma^2))` falls by the factor `exp(-1/sigma^2)` at each
+/// step; with `q` the current ratio, the rest after a term is between 0 and `q/(1-q)` of it.
 fn by_terms<E: Enclosure>(sigma: f64, n: i128, like: &E) -> E {
     let negligible = 2f64.powi(-(like.precision() as i32) - 4);
     let one = like.exactly(1.0);
@@ -46,11 +46,11 @@ fn by_terms<E: Enclosure>(sigma: f64, n: i128, like: &E) -> E {
 /// The number of correction terms.
 const TERMS: u32 = 15;
 
-/// The Euler-Maclaurin formula with `K = 15` for `f`, whose derivatives are `f^(j)(n) = (-1)^j sigma^-j He_j(t) f(n)`
-/// at `t = n/sigma`:
+/// The Euler-Maclaurin formula with `K = 15` for `f`, whose derivatives are
+/// `f^(j)(n) = (-1)^j sigma^-j He_j(t) f(n)` at `t = n/sigma`:
 ///
-/// `R(n) = sigma M(t) + 1/2 + sum_(k <= K) B_2k/(2k)! sigma^(1-2k) He_(2k-1)(t)`, up to a remainder whose logarithm
-/// is at most `ln_remainder`.
+/// `R(n) = sigma M(t) + 1/2 + sum_(k <= K) B_2k/(2k)! sigma^(1-2k) He_(2k-1)(t)`, up to a remainder
+/// whose logarithm is at most `ln_remainder`.
 fn by_euler_maclaurin<E: Enclosure>(sigma: f64, n: i128, like: &E, ln_remainder: f64) -> E {
     let one = like.exactly(1.0);
     let sigma = like.exactly(sigma);
@@ -72,13 +72,14 @@ fn by_euler_maclaurin<E: Enclosure>(sigma: f64, n: i128, like: &E, ln_remainder:
     sigma * mills_ratio(&t) + corrections + remainder.clone().hull(-remainder)
 }
 
-/// A bound on the logarithm of the remainder relative to `f(n)`: `2 zeta(2K) (2 pi)^(-2K) ∫_n^∞ |f^(2K)|/f(n)`, with
-/// a margin of a tenth for the roundings here.
+/// A bound on the logarithm of the remainder relative to `f(n)`:
+/// `2 zeta(2K) (2 pi)^(-2K) ∫_n^∞ |f^(2K)|/f(n)`, with a margin of a tenth for the roundings here.
 ///
-/// All zeros of `He_30` are below `sqrt(4*30 + 2) = 11.05` (Szegő, *Orthogonal polynomials*, 6.31). Beyond that the
-/// derivative keeps its sign, and the integral is `sigma^-29 He_29(t) <= (t/sigma)^29`. Before that Cramér's
-/// inequality `|He_j(u)| <= 1.0865 sqrt(j!) exp(u^2/4)` (Abramowitz and Stegun 22.14.17) bounds it by `sigma^-29
-/// 1.0865 sqrt(30!) sqrt(pi) exp(t^2/4)`.
+/// All zeros of `He_30` are below `sqrt(4*30 + 2) = 11.05` (Szegő, *Orthogonal polynomials*, 6.31).
+/// Beyond that the derivative keeps its sign, and the integral is
+/// `sigma^-29 He_29(t) <= (t/sigma)^29`. Before that Cramér's inequality
+/// `|He_j(u)| <= 1.0865 sqrt(j!) exp(u^2/4)` (Abramowitz and Stegun 22.14.17) bounds it by
+/// `sigma^-29 1.0865 sqrt(30!) sqrt(pi) exp(t^2/4)`.
 fn ln_remainder(sigma: f64, t: f64) -> f64 {
     let common = 2.000_000_1f64.ln() - 30.0 * TAU.ln() + 0.1;
     if t > 11.1 {
@@ -90,9 +91,9 @@ fn ln_remainder(sigma: f64, t: f64) -> f64 {
     }
 }
 
-/// `sum_(n >= 1) n f(n) = sigma^2 - sum_(k <= K) |B_2k|/(2k (k-1)! (2 sigma^2)^(k-1))`, by the same formula for `x
-/// f(x) = -sigma^2 f'(x)` at zero, for `sigma >= 4`. The remainder is at most `2 zeta(30) (2 pi)^-30 sigma^-28 1.0865
-/// sqrt(31!) sqrt(pi)`.
+/// `sum_(n >= 1) n f(n) = sigma^2 - sum_(k <= K) |B_2k|/(2k (k-1)! (2 sigma^2)^(k-1))`, by the same
+/// formula for `x f(x) = -sigma^2 f'(x)` at zero, for `sigma >= 4`. The remainder is at most
+/// `2 zeta(30) (2 pi)^-30 sigma^-28 1.0865 sqrt(31!) sqrt(pi)`.
 pub(super) fn first_moment<E: Enclosure>(sigma: f64, like: &E) -> E {
     let square = like.exactly(sigma) * like.exactly(sigma);
     let twice = square.clone().times_power_of_two(1);
@@ -103,18 +104,21 @@ pub(super) fn first_moment<E: Enclosure>(sigma: f64, like: &E) -> E {
         scale = scale / (twice.clone() * like.exactly(f64::from(k)));
     }
     // ln 31! = 78.0922235533...
-    let ln_remainder = 2.000_000_1f64.ln() + 1.0865f64.ln() + 0.5 * 78.092_223_6 + 0.5 * std::f64::consts::PI.ln()
-        - 30.0 * TAU.ln()
-        - 28.0 * sigma.ln()
-        + 0.1;
+    let ln_remainder =
+        2.000_000_1f64.ln() + 1.0865f64.ln() + 0.5 * 78.092_223_6 + 0.5 * std::f64::consts::PI.ln()
+            - 30.0 * TAU.ln()
+            - 28.0 * sigma.ln()
+            + 0.1;
     let remainder = like.exactly(ln_remainder).exp();
     sum + remainder.clone().hull(-remainder)
 }
 
-/// Mills' ratio `M(t) = Q(t)/phi(t)` for `t >= 0`, at any precision and also where the tail vanishes.
+/// Mills' ratio `M(t) = Q(t)/phi(t)` for `t >= 0`, at any precision and also where the tail
+/// vanishes.
 ///
-/// From 8 on by the continued fraction `1/(t + r_1)`, `r_j = j/(t + r_(j+1))`, in which `j/(t + sqrt(j+1)) <= r_j <=
-/// j/t` to begin with, and a relative error falls by about `exp(-t/sqrt j)` at each step.
+/// From 8 on by the continued fraction `1/(t + r_1)`, `r_j = j/(t + r_(j+1))`, in which
+/// `j/(t + sqrt(j+1)) <= r_j <= j/t` to begin with, and a relative error falls by about
+/// `exp(-t/sqrt j)` at each step.
 fn mills_ratio<E: Enclosure>(t: &E) -> E {
     let (lower, upper) = (t.bounds().lower(), t.bounds().upper());
     if lower < 8.0 {
@@ -124,7 +128,10 @@ fn mills_ratio<E: Enclosure>(t: &E) -> E {
     let steps = 0.36 * f64::from(t.precision()) / lower + 1.0;
     let first = (steps * steps) as u32 + 12;
     let start = f64::from(first);
-    let mut ratio = t.between(start / (upper + (start + 1.0).sqrt()) * (1.0 - 1e-14), start / lower * (1.0 + 1e-14));
+    let mut ratio = t.between(
+        start / (upper + (start + 1.0).sqrt()) * (1.0 - 1e-14),
+        start / lower * (1.0 + 1e-14),
+    );
     for j in (0..first).rev() {
         ratio = t.exactly(f64::from(j.max(1))) / (t.clone() + ratio);
     }
@@ -186,10 +193,14 @@ mod tests {
     #[test]
     fn the_first_moment_agrees_with_its_sum() {
         for sigma in [4.0, 10.0] {
-            let sum = (1..400)
-                .fold(Wide::ZERO, |sum, n| sum + Wide::exact(f64::from(n)) * weight(sigma, i128::from(n), &Wide::ONE));
+            let sum = (1..400).fold(Wide::ZERO, |sum, n| {
+                sum + Wide::exact(f64::from(n)) * weight(sigma, i128::from(n), &Wide::ONE)
+            });
             let formula = first_moment(sigma, &Wide::ONE);
-            assert!(formula.bounds().intersect(sum.bounds()).is_finite(), "{sigma}: {formula:?} {sum:?}");
+            assert!(
+                formula.bounds().intersect(sum.bounds()).is_finite(),
+                "{sigma}: {formula:?} {sum:?}"
+            );
             assert!(formula.bounds().relative_width() < 1e-15);
         }
     }

@@ -13,13 +13,14 @@ pub(super) struct Sample {
     pub(super) slope: f64,
 }
 
-/// The least ratio at which a decreasing figure is proved to be at most `limit`, to a relative `1e-13`.
+/// The least ratio at which a decreasing figure is proved to be at most `limit`, to a relative
+/// `1e-13`.
 ///
-/// Newton's method on the logarithm of the figure's upper bound comes to the crossing in a handful of steps from
-/// `start`; then the ratio is raised by units in the last place until the figure there is proved. That a relative
-/// `1e-13` less is too little is proved as well. Newton's result is never trusted: where one of the proofs fails, as
-/// near `delta = 1`, where the last bit of the figure is worth more than that, [`least_at_most`] searches all
-/// positive numbers.
+/// Newton's method on the logarithm of the figure's upper bound comes to the crossing in a handful
+/// of steps from `start`; then the ratio is raised by units in the last place until the figure
+/// there is proved. That a relative `1e-13` less is too little is proved as well. Newton's result
+/// is never trusted: where one of the proofs fails, as near `delta = 1`, where the last bit of the
+/// figure is worth more than that, [`least_at_most`] searches all positive numbers.
 pub(super) fn least_ratio(
     what: &'static str,
     limit: f64,
@@ -46,8 +47,8 @@ fn newton(limit: f64, start: f64, sample: impl Fn(f64) -> Sample) -> f64 {
     for _ in 0..60 {
         let Sample { value, slope } = sample(ratio);
         let value = value.upper();
-        // d ln(ratio) = -ln(value/limit) / (slope/value), where near the crossing value/limit - 1 is exact and the
-        // logarithm is not; a step is at most a factor e^2.
+        // d ln(ratio) = -ln(value/limit) / (slope/value), where near the crossing value/limit - 1
+        // is exact and the logarithm is not; a step is at most a factor e^2.
         let excess = (value - limit) / limit;
         let logarithm = if excess.abs() < 1e-3 { excess.ln_1p() } else { (value / limit).ln() };
         let step = (-logarithm * value / slope).clamp(-2.0, 2.0);

@@ -1,45 +1,47 @@
 //! The privacy profile of Gaussian noise: the least `delta` at each `epsilon`, to the last digits.
 //!
 //! # Formula
-//! With `c = epsilon sigma/D` and `h = D/(2 sigma)`, the privacy loss is normal with mean `2 h^2` and standard
-//! deviation `2 h`, and (Balle and Wang, *Improving the Gaussian mechanism for differential privacy*, 2018, Theorem
-//! 8)
+//! With `c = epsilon sigma/D` and `h = D/(2 sigma)`, the privacy loss is normal with mean `2 h^2`
+//! and standard deviation `2 h`, and (Balle and Wang, *Improving the Gaussian mechanism for
+//! differential privacy*, 2018, Theorem 8)
 //!
 //! ```text
 //! delta = Q(c - h) - e^epsilon Q(c + h).
 //! ```
 //!
-//! As `(c + h)^2 - (c - h)^2 = 2 epsilon`, the factor `e^epsilon` turns one density into the other, and with Mills'
-//! ratio `M = Q/phi`
+//! As `(c + h)^2 - (c - h)^2 = 2 epsilon`, the factor `e^epsilon` turns one density into the other,
+//! and with Mills' ratio `M = Q/phi`
 //!
 //! ```text
 //! delta = phi(c - h) [M(c - h) - M(c + h)],
 //! ```
 //!
-//! in which nothing overflows. It cancels where `h` is small beside `max(1, c)`. There `M(x) = ∫_0^∞ exp(-x t -
-//! t^2/2) dt` gives, with its moments `K_j = ∫_0^∞ t^j exp(-c t - t^2/2) dt`,
+//! in which nothing overflows. It cancels where `h` is small beside `max(1, c)`. There
+//! `M(x) = ∫_0^∞ exp(-x t - t^2/2) dt` gives, with its moments
+//! `K_j = ∫_0^∞ t^j exp(-c t - t^2/2) dt`,
 //!
 //! ```text
 //! M(c - h) - M(c + h) = 2 ∫_0^∞ sinh(h t) exp(-c t - t^2/2) dt = 2 h sum_(j odd) h^(j-1)/j! K_j,
 //! ```
 //!
-//! a sum of positive terms. Integration by parts gives `K_(j+1) = j K_(j-1) - c K_j`, which is run upward for small
-//! `c`, where it loses little, and downward for large `c`, where the ratios `r_j = K_j/K_(j-1) = j/(c + r_(j+1))`
-//! contract every error.
+//! a sum of positive terms. Integration by parts gives `K_(j+1) = j K_(j-1) - c K_j`, which is run
+//! upward for small `c`, where it loses little, and downward for large `c`, where the ratios
+//! `r_j = K_j/K_(j-1) = j/(c + r_(j+1))` contract every error.
 //!
 //! # Precision
-//! `phi(a)` changes by a relative `a da`, so `a = c - h` is carried with 100 bits. Relative width below `1e-13`
-//! wherever `delta >= 1e-300`.
+//! `phi(a)` changes by a relative `a da`, so `a = c - h` is carried with 100 bits. Relative width
+//! below `1e-13` wherever `delta >= 1e-300`.
 
 use crate::MechanismError;
 use crate::parameters::{Distance, Scale};
 use reticent_numerics::normal::{mills_ratio, normal_sf};
-use reticent_numerics::{Bounds, Enclosure, Wide};
+use reticent_numerics::{Bounds, Enclosure, OutOfRange, Wide};
 
-/// The exact privacy profile of Gaussian noise of standard deviation `sigma` on a query of l2 sensitivity `D`, in any
-/// dimension.
+/// The exact privacy profile of Gaussian noise of standard deviation `sigma` on a query of l2
+/// sensitivity `D`, in any dimension.
 ///
-/// Every result bounds the truth from both sides. A smaller shift than `D` loses less, so `D` is the worst case.
+/// Every result bounds the truth from both sides. A smaller shift than `D` loses less, so `D` is
+/// the worst case.
 ///
 /// # Example
 /// ```
@@ -67,10 +69,14 @@ impl GaussianProfile {
     /// The profile for `sigma/D = sigma/sensitivity`, both positive and finite.
     pub(crate) fn of_quotient(sigma: f64, sensitivity: f64) -> Self {
         let (sigma, sensitivity) = (Wide::exact(sigma), Wide::exact(sensitivity));
-        GaussianProfile { ratio: sigma / sensitivity, half: (sensitivity / sigma).times_power_of_two(-1) }
+        GaussianProfile {
+            ratio: sigma / sensitivity,
+            half: (sensitivity / sigma).times_power_of_two(-1),
+        }
     }
 
-    /// Bounds on the least `delta` with which the noise is `(epsilon, delta)`-differentially private.
+    /// Bounds on the least `delta` with which the noise is `(epsilon, delta)`-differentially
+    /// private.
     ///
     /// # Errors
     /// If `epsilon` is negative, infinite or a NaN.
@@ -86,7 +92,8 @@ impl GaussianProfile {
         checked(epsilon).map(|epsilon| self.at(epsilon).ln_delta())
     }
 
-    /// Bounds on `P[L > epsilon] = Q(c - h)`, the probability of a loss beyond `epsilon` in one direction.
+    /// Bounds on `P[L > epsilon] = Q(c - h)`, the probability of a loss beyond `epsilon` in one
+    /// direction.
     ///
     /// # Errors
     /// If `epsilon` is negative, infinite or a NaN.
@@ -94,8 +101,9 @@ impl GaussianProfile {
         checked(epsilon).map(|epsilon| self.at(epsilon).one_sided())
     }
 
-    /// Bounds on `P[|L| > epsilon] = Q(c - h) + Q(c + h)`, the `delta` of probabilistic differential privacy (erratum
-    /// L9: the paper's Eqn 17 doubles the first term in place of adding the second).
+    /// Bounds on `P[|L| > epsilon] = Q(c - h) + Q(c + h)`, the `delta` of probabilistic
+    /// differential privacy (erratum L9: the paper's Eqn 17 doubles the first term instead of
+    /// adding the second).
     ///
     /// # Errors
     /// If `epsilon` is negative, infinite or a NaN.
@@ -103,9 +111,9 @@ impl GaussianProfile {
         checked(epsilon).map(|epsilon| self.at(epsilon).two_sided())
     }
 
-    pub(crate) fn at(&self, epsilon: f64) -> Place {
+    pub(crate) fn at(&self, epsilon: f64) -> Point {
         let centre = Wide::exact(epsilon) * self.ratio;
-        Place {
+        Point {
             centre: centre.bounds(),
             half: self.half.bounds(),
             near: centre - self.half,
@@ -118,13 +126,14 @@ fn checked(epsilon: f64) -> Result<f64, MechanismError> {
     if epsilon >= 0.0 && epsilon.is_finite() {
         Ok(epsilon)
     } else {
-        Err(MechanismError::Parameter { name: "epsilon", value: epsilon, accepted: "a finite number, at least 0" })
+        Err(OutOfRange::new("epsilon", epsilon, "a finite number, at least 0").into())
     }
 }
 
-/// Where the loss equals `epsilon`, in standard deviations from the mean of either of two neighbours.
+/// Where the loss equals `epsilon`, in standard deviations from the mean of either of two
+/// neighbours.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Place {
+pub(crate) struct Point {
     /// `c`.
     centre: Bounds,
     /// `h`.
@@ -138,7 +147,7 @@ pub(crate) struct Place {
 /// Beyond this many standard deviations every logarithm of a tail is below `-1e199`.
 const OUT_OF_SIGHT: f64 = 1e100;
 
-impl Place {
+impl Point {
     pub(crate) fn delta(&self) -> Bounds {
         let near = self.near.bounds();
         if near.lower() > OUT_OF_SIGHT {
@@ -161,8 +170,8 @@ impl Place {
         -half_square(self.near).bounds() + inverse_root_two_pi().ln() + self.difference().ln()
     }
 
-    /// `1 - delta = Q(h - c) + phi(c - h) M(c + h)`, a sum of positive terms, for `c < h`. Where `delta` is near 1,
-    /// this is what the scale depends on.
+    /// `1 - delta = Q(h - c) + phi(c - h) M(c + h)`, a sum of positive terms, for `c < h`. Where
+    /// `delta` is near 1, this is what the scale depends on.
     fn complement(&self) -> Bounds {
         (normal_sf(-self.near.bounds()) + self.density() * mills_ratio(self.far)).clamp(0.0, 1.0)
     }
@@ -172,7 +181,8 @@ impl Place {
         if near.lower() > OUT_OF_SIGHT {
             return Bounds::new(0.0, f64::from_bits(1));
         }
-        if near.lower() > 0.0 { self.density() * mills_ratio(near) } else { normal_sf(near) }.clamp(0.0, 1.0)
+        if near.lower() > 0.0 { self.density() * mills_ratio(near) } else { normal_sf(near) }
+            .clamp(0.0, 1.0)
     }
 
     pub(super) fn two_sided(&self) -> Bounds {
@@ -197,8 +207,8 @@ impl Place {
         2.0 * self.half.estimate()
     }
 
-    /// Whether the two arguments are so close that their ratios cancel. In the remaining cases with a positive
-    /// near end, `M(c + h)` is at most 0.65 of `M(c - h)`.
+    /// Whether the two arguments are so close that their ratios cancel. In the remaining cases with
+    /// a positive near end, `M(c + h)` is at most 0.65 of `M(c - h)`.
     fn is_narrow(&self) -> bool {
         self.half.upper() <= (0.25 * self.centre.lower()).max(0.5)
     }
@@ -206,7 +216,11 @@ impl Place {
     /// `M(c - h) - M(c + h)`.
     fn difference(&self) -> Bounds {
         if self.is_narrow() {
-            let sum = if self.centre.lower() < BACKWARD_FROM { self.forward_sum() } else { self.backward_sum() };
+            let sum = if self.centre.lower() < BACKWARD_FROM {
+                self.forward_sum()
+            } else {
+                self.backward_sum()
+            };
             sum * self.half.times_power_of_two(1)
         } else {
             mills_ratio(self.near.bounds()) - mills_ratio(self.far)
@@ -215,7 +229,8 @@ impl Place {
 
     /// A bound on `h^2/((j+1)(j+2)) K_(j+2)/K_j`, which decreases with `j`.
     ///
-    /// `r_j = j/(c + r_(j+1)) <= j/c`; and the moments are log-convex in `j`, so `r_j^2 <= r_j r_(j+1) <= j`.
+    /// `r_j = j/(c + r_(j+1)) <= j/c`; and the moments are log-convex in `j`, so
+    /// `r_j^2 <= r_j r_(j+1) <= j`.
     fn term_ratio(&self, j: u32) -> f64 {
         let (h, c) = (self.half.upper(), self.centre.lower());
         let j = f64::from(j);
@@ -233,7 +248,14 @@ impl Place {
         }
         // At most 1/8, so that q/(1-q) <= 1.15 q.
         let ratio = self.term_ratio(j);
-        (j, if ratio <= 0.125 { Bounds::new(0.0, 1.15 * ratio) } else { Bounds::new(0.0, f64::INFINITY) })
+        (
+            j,
+            if ratio <= 0.125 {
+                Bounds::new(0.0, 1.15 * ratio)
+            } else {
+                Bounds::new(0.0, f64::INFINITY)
+            },
+        )
     }
 
     /// `sum_(j odd) h^(j-1)/j! K_j` by the recurrence upward.
@@ -255,19 +277,21 @@ impl Place {
         sum + term * rest
     }
 
-    /// The same sum as `K_0 r_1 (1 + h^2/(2*3) r_2 r_3 (1 + h^2/(4*5) r_4 r_5 (...)))`, from the innermost bracket
-    /// outward.
+    /// The same sum as `K_0 r_1 (1 + h^2/(2*3) r_2 r_3 (1 + h^2/(4*5) r_4 r_5 (...)))`, from the
+    /// innermost bracket outward.
     fn backward_sum(&self) -> Bounds {
         let (last, rest) = self.last_term();
         let (c, square) = (self.centre, self.half.square());
-        // The relative errors contract by exp(-c/sqrt j) or faster at the step to j: by exp(-40) and more on the way
-        // to j = 1.
+        // The relative errors contract by exp(-c/sqrt j) or faster at the step to j: by exp(-40)
+        // and more on the way to j = 1.
         let steps = 20.0 / c.lower() + 1.0;
         let first = last.max((steps * steps) as u32) + 6;
         let start = f64::from(first);
         // j/(c + sqrt(j+1)) <= r_j <= j/c, with room for the roundings.
-        let mut ratio =
-            Bounds::new(start / (c.upper() + (start + 1.0).sqrt()) * (1.0 - 1e-14), start / c.lower() * (1.0 + 1e-14));
+        let mut ratio = Bounds::new(
+            start / (c.upper() + (start + 1.0).sqrt()) * (1.0 - 1e-14),
+            start / c.lower() * (1.0 + 1e-14),
+        );
         let mut bracket = Bounds::ONE + rest;
         for j in (1..first).rev() {
             let next = Bounds::exact(f64::from(j)) / (c + ratio);
@@ -281,8 +305,8 @@ impl Place {
     }
 }
 
-/// From this `c` on the ratios of the moments contract within a hundred steps; below it the recurrence upward loses
-/// less than a digit.
+/// From this `c` on the ratios of the moments contract within a hundred steps; below it the
+/// recurrence upward loses less than a digit.
 const BACKWARD_FROM: f64 = 2.0;
 
 /// `x^2/2`.
@@ -306,14 +330,24 @@ mod tests {
 
     #[test]
     fn the_series_and_the_difference_of_mills_ratios_agree_where_both_are_sharp() {
-        for (sigma, epsilon) in [(1.5, 0.3), (1.0, 1.0), (1.2, 1.5), (0.3, 20.0), (1.0, 4.0), (0.2, 60.0)] {
-            let place = profile(sigma).at(epsilon);
-            let plain = mills_ratio(place.near.bounds()) - mills_ratio(place.far);
-            let width = place.half.times_power_of_two(1);
-            let sum = if place.centre.lower() < BACKWARD_FROM { place.forward_sum() } else { place.backward_sum() };
+        for (sigma, epsilon) in
+            [(1.5, 0.3), (1.0, 1.0), (1.2, 1.5), (0.3, 20.0), (1.0, 4.0), (0.2, 60.0)]
+        {
+            let point = profile(sigma).at(epsilon);
+            let plain = mills_ratio(point.near.bounds()) - mills_ratio(point.far);
+            let width = point.half.times_power_of_two(1);
+            let sum = if point.centre.lower() < BACKWARD_FROM {
+                point.forward_sum()
+            } else {
+                point.backward_sum()
+            };
             // The series holds wherever its own remainder bound does.
-            assert!(place.last_term().1.is_finite(), "{sigma} {epsilon}");
-            assert!((sum * width).intersect(plain).is_finite(), "{sigma} {epsilon}: {:?} {plain:?}", sum * width);
+            assert!(point.last_term().1.is_finite(), "{sigma} {epsilon}");
+            assert!(
+                (sum * width).intersect(plain).is_finite(),
+                "{sigma} {epsilon}: {:?} {plain:?}",
+                sum * width
+            );
             assert!((sum * width).relative_width() < 1e-13, "{sigma} {epsilon}");
         }
     }
@@ -321,10 +355,13 @@ mod tests {
     #[test]
     fn the_two_directions_of_the_recurrence_agree() {
         for sigma in [10.0, 1000.0, 1e6] {
-            let place = profile(sigma).at(2.0 / sigma);
-            let (up, down) = (place.forward_sum(), place.backward_sum());
+            let point = profile(sigma).at(2.0 / sigma);
+            let (up, down) = (point.forward_sum(), point.backward_sum());
             assert!(up.intersect(down).is_finite(), "{sigma}: {up:?} {down:?}");
-            assert!(up.relative_width() < 3e-14 && down.relative_width() < 1e-14, "{sigma}: {up:?} {down:?}");
+            assert!(
+                up.relative_width() < 3e-14 && down.relative_width() < 1e-14,
+                "{sigma}: {up:?} {down:?}"
+            );
         }
     }
 
@@ -335,7 +372,10 @@ mod tests {
                 let profile = GaussianProfile::of_quotient(sigma, sensitivity);
                 for epsilon in [0.0, 5e-324, 1e-300, 1.0, 700.0, 1e300, f64::MAX] {
                     let delta = profile.delta(epsilon).expect("finite");
-                    assert!(delta.lower() >= 0.0 && delta.upper() <= 1.0, "{sigma} {sensitivity} {epsilon}: {delta:?}");
+                    assert!(
+                        delta.lower() >= 0.0 && delta.upper() <= 1.0,
+                        "{sigma} {sensitivity} {epsilon}: {delta:?}"
+                    );
                     assert!(profile.ln_delta(epsilon).expect("finite").lower() <= 0.0);
                 }
             }

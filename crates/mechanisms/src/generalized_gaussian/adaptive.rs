@@ -1,18 +1,28 @@
 //! Several coordinates that move at once: adaptive cubature over the noise of all but the first.
 //!
 //! # Method
-//! `E[phi(L_2 + ... + L_r)]` is an integral over the noise of the coordinates from the second on, which is cut into boxes. On a box, with `c` the sum of the losses at its middle
-//! and `S` that of the losses in it, Taylor's theorem for `phi` at `c` encloses the integral by `sum_{k<m} phi_k E[(S - c)^k] + phi_m E[(S - c)^m]` for each even `m`, where `phi_m` is taken over all of
-//! the box. The moments of `S` are those of the coordinates, by the binomial theorem; and those are integrals of smooth functions of one variable, again by Taylor's theorem.
+//! `E[phi(L_2 + ... + L_r)]` is an integral over the noise of the coordinates from the second on,
+//! which is cut into boxes. On a box, with `c` the sum of the losses at its middle and `S` that of
+//! the losses in it, Taylor's theorem for `phi` at `c` encloses the integral by
+//! `sum_{k<m} phi_k E[(S - c)^k] + phi_m E[(S - c)^m]` for each even `m`, where `phi_m` is taken
+//! over all of the box. The moments of `S` are those of the coordinates, by the binomial theorem;
+//! and those are integrals of smooth functions of one variable, again by Taylor's theorem.
 //!
 //! # Where it is not smooth
-//! `|x + u|^p - |x|^p` is not smooth at 0 and at `-u` unless `p` is even, so that the first boxes end there. `phi` is not where the threshold of the first coordinate passes 0 or `-u_1`, which is where
-//! `L_2 + ... + L_r = epsilon -+ u_1^p`; in Proposition 8 it has a kink there, and is 1 beyond. With two coordinates these are points of the line of integration, and the boxes end there as well. Between them
-//! `phi` is smooth, but on the scale of `u_1^p` only, which for high orders is much less than epsilon: the complex zeros of `L_1'` are as near. An adaptive
-//! subdivision reaches that scale in a few halvings, in a neighbourhood of the place only; a uniform grid does not reach it, and is wrong by its square (`10^-3` at order 4).
+//! `|x + u|^p - |x|^p` is not smooth at 0 and at `-u` unless `p` is even, so that the first boxes
+//! end there. `phi` is not where the threshold of the first coordinate passes 0 or `-u_1`, which is
+//! where `L_2 + ... + L_r = epsilon -+ u_1^p`; in Proposition 8 it has a kink there, and is 1
+//! beyond. With two coordinates these are points of the line of integration, and the boxes end
+//! there as well. Between them `phi` is smooth, but on the scale of `u_1^p` only, which for high
+//! orders is much less than epsilon: the complex zeros of `L_1'` are as near. An adaptive
+//! subdivision reaches that scale in a few halvings, in a neighbourhood of the point only; a
+//! uniform grid does not reach it, and is wrong by its square (`10^-3` at order 4).
 //!
 //! # Convergence
-//! With two coordinates 50 to 250 boxes give `1e-12` for orders up to 6; where `u_1^p` is below the rounding of epsilon the bounds stay wide. With three the place is a curve, the number of boxes is that of its length over `u_1^p`, and where the sensitivities are similar the boxes are used up before; see [`super::three`].
+//! With two coordinates 50 to 250 boxes give `1e-12` for orders up to 6; where `u_1^p` is below the
+//! rounding of epsilon the bounds stay wide. With three the point is a curve, the number of boxes
+//! is that of its length over `u_1^p`, and where the sensitivities are similar the boxes are used
+//! up before; see [`super::three`].
 
 use super::cell_moments::{choose, expansion, piece_moments};
 use super::inner_product::inner_product;
@@ -33,7 +43,8 @@ const NARROWEST: f64 = 1e-13;
 /// A piece that is known to this relative width is as narrow as the arithmetic allows.
 const ROUNDING: f64 = 1e-14;
 
-/// A side whose mass is known less well than to this is split before one with a wider range of losses.
+/// A side whose mass is known less well than to this is split before one with a wider range of
+/// losses.
 const ROUGH: f64 = 1e-12;
 
 type Moments = [Bounds; MOMENTS + 1];
@@ -71,7 +82,8 @@ pub(super) struct Cubature<'a> {
     pub(super) known: Bounds,
 }
 
-/// A cubature of this many pieces whose width is still [`HOPELESS`] times that of what was known before is not continued.
+/// A cubature of this many pieces whose width is still [`HOPELESS`] times that of what was known
+/// before is not continued.
 const TRIAL_PIECES: usize = 2000;
 
 const HOPELESS: f64 = 100.0;
@@ -83,8 +95,10 @@ impl Cubature<'_> {
         let mut pieces = work.first_pieces();
         loop {
             let seen = sum_bounds(pieces.iter().map(|piece| piece.integral).collect::<Vec<_>>());
-            let total = self.known.intersect(Bounds::new(seen.lower(), add_up(seen.upper(), self.outside)));
-            let hopeless = pieces.len() >= TRIAL_PIECES && seen.width() > HOPELESS * self.known.width();
+            let total =
+                self.known.intersect(Bounds::new(seen.lower(), add_up(seen.upper(), self.outside)));
+            let hopeless =
+                pieces.len() >= TRIAL_PIECES && seen.width() > HOPELESS * self.known.width();
             if enough(total) || hopeless || pieces.len() >= most_pieces {
                 return total;
             }
@@ -110,7 +124,8 @@ impl Cubature<'_> {
 /// A cubature with what it has evaluated so far.
 struct Work<'a> {
     cubature: &'a Cubature<'a>,
-    /// Losses are expanded around multiples of this, plus the offset: what they leave of epsilon is then a f64.
+    /// Losses are expanded around multiples of this, plus the offset: what they leave of epsilon is
+    /// then a f64.
     quantum: f64,
     rounded: f64,
     offset: f64,
@@ -122,7 +137,8 @@ impl<'a> Work<'a> {
     /// `None` where losses overflow.
     fn new(cubature: &'a Cubature<'a>) -> Option<Self> {
         let epsilon = cubature.epsilon;
-        let span: f64 = cubature.others.iter().map(|other| other.loss_at(cubature.reach, 0.0).upper()).sum();
+        let span: f64 =
+            cubature.others.iter().map(|other| other.loss_at(cubature.reach, 0.0).upper()).sum();
         let quantum = 2f64.powi(epsilon.max(span).log2().ceil() as i32 - 48);
         if !(quantum > 0.0 && quantum < f64::INFINITY && cubature.reach < f64::INFINITY) {
             return None;
@@ -135,40 +151,44 @@ impl<'a> Work<'a> {
     fn first_pieces(&mut self) -> Vec<Piece> {
         let mut corners: Vec<Vec<Rc<Side>>> = vec![vec![]];
         for dimension in 0..self.cubature.others.len() {
-            let places = self.break_places(dimension);
-            let sides: Vec<Rc<Side>> = places.windows(2).map(|ends| self.side(dimension, ends[0], ends[1])).collect();
+            let points = self.break_points(dimension);
+            let sides: Vec<Rc<Side>> =
+                points.windows(2).map(|ends| self.side(dimension, ends[0], ends[1])).collect();
             corners = corners
                 .iter()
-                .flat_map(|corner| sides.iter().map(|side| [&corner[..], std::slice::from_ref(side)].concat()))
+                .flat_map(|corner| {
+                    sides.iter().map(|side| [&corner[..], std::slice::from_ref(side)].concat())
+                })
                 .collect();
         }
         corners.into_iter().map(|sides| self.piece(sides)).collect()
     }
 
-    /// The ends of the noise, where the loss is not smooth, and for two coordinates where `phi` is not.
-    fn break_places(&self, dimension: usize) -> Vec<f64> {
+    /// The ends of the noise, where the loss is not smooth, and for two coordinates where `phi` is
+    /// not.
+    fn break_points(&self, dimension: usize) -> Vec<f64> {
         let Cubature { outer, others, epsilon, reach, .. } = *self.cubature;
         let other = &others[dimension];
         let u = other.ratio(&Bounds::ONE);
         let start = if outer.losses == Losses::Both { -reach } else { 0.0 };
-        let mut places = vec![start, reach, 0.0];
+        let mut points = vec![start, reach, 0.0];
         if other.order.get() % 2.0 != 0.0 {
-            places.extend([-u.upper(), -u.lower()]);
+            points.extend([-u.upper(), -u.lower()]);
         }
         if others.len() == 1 {
             let turn = outer.shift.loss_at(0.0, 0.0).estimate();
-            // The place is known to a rounding error only, which is enclosed in a piece of its own.
+            // The point is known to a rounding error only, which is enclosed in a piece of its own.
             let margin = 1e-14 * epsilon.max(turn);
             for left in [epsilon - turn, epsilon + turn] {
                 for loss in [left - margin, left + margin] {
-                    places.extend(other.threshold(loss).map(|(low, _)| low));
+                    points.extend(other.threshold(loss).map(|(low, _)| low));
                 }
             }
         }
-        places.retain(|&x| x >= start && x <= reach);
-        places.sort_by(f64::total_cmp);
-        places.dedup();
-        places
+        points.retain(|&x| x >= start && x <= reach);
+        points.sort_by(f64::total_cmp);
+        points.dedup();
+        points
     }
 
     fn side(&mut self, dimension: usize, low: f64, high: f64) -> Rc<Side> {
@@ -205,19 +225,24 @@ impl<'a> Work<'a> {
         let integral = if bound <= 1e-18 * self.cubature.known.lower() {
             Bounds::new(0.0, bound)
         } else {
-            let range = self.cubature.outer.coefficients(&self.node(left_most).hull(&largest), MOMENTS);
+            let range =
+                self.cubature.outer.coefficients(&self.node(left_most).hull(&largest), MOMENTS);
             let left = sides.iter().fold(self.rounded, |left, side| left - side.centre);
             let exact = self.cubature.outer.coefficients(&self.node(left), MOMENTS);
             expansion(&exact, &range, &moments_of_sum(&sides))
         };
-        Piece { sides, integral: Bounds::new(integral.lower().max(0.0), integral.upper().min(bound)) }
+        Piece {
+            sides,
+            integral: Bounds::new(integral.lower().max(0.0), integral.upper().min(bound)),
+        }
     }
 
     fn split(&mut self, piece: &Piece) -> Option<[Piece; 2]> {
         let rough = |side: &Side| side.moments[0].relative_width();
         let span = |side: &Side| side.most.upper() - side.least.lower();
         let by = |measure: &dyn Fn(&Side) -> f64| {
-            (0..piece.sides.len()).max_by(|&i, &j| measure(&piece.sides[i]).total_cmp(&measure(&piece.sides[j])))
+            (0..piece.sides.len())
+                .max_by(|&i, &j| measure(&piece.sides[i]).total_cmp(&measure(&piece.sides[j])))
         };
         let roughest = by(&rough)?;
         let dimension = if rough(&piece.sides[roughest]) > ROUGH { roughest } else { by(&span)? };

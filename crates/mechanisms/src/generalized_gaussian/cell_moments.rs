@@ -21,21 +21,25 @@ pub(super) type Moments = [Bounds; MOMENTS + 1];
 
 /// A loss, as moments around the grid points `i h + offset`.
 ///
-/// Rounding a loss to a grid of step `h` costs an error of the order of `h`; with the first `m` moments of each cell, an expectation of a smooth function
-/// is known to the order of `h^m`. Moments of a sum follow from moments of its terms by the binomial theorem, so that a convolution keeps them all.
+/// Rounding a loss to a grid of step `h` costs an error of the order of `h`; with the first `m`
+/// moments of each cell, an expectation of a smooth function is known to the order of `h^m`.
+/// Moments of a sum follow from moments of its terms by the binomial theorem, so that a convolution
+/// keeps them all.
 #[derive(Clone, Debug)]
 pub(super) struct CellMoments {
     /// The index `i` of the first cell.
     pub(super) first: i64,
     pub(super) cells: Vec<Moments>,
-    /// How many sixteenths of a step a loss can be from the centre of its cell, at most: eight for each coordinate, and one.
+    /// How many sixteenths of a step a loss can be from the centre of its cell, at most: eight for
+    /// each coordinate, and one.
     pub(super) sixteenths: i64,
     /// A bound on the mass that no cell holds.
     pub(super) outside: f64,
 }
 
 impl CellMoments {
-    /// The loss of one coordinate, for noise up to `reach` in magnitude; `outside` bounds the mass beyond it.
+    /// The loss of one coordinate, for noise up to `reach` in magnitude; `outside` bounds the mass
+    /// beyond it.
     pub(super) fn of_coordinate(
         shift: &Shift,
         losses: Losses,
@@ -58,10 +62,13 @@ impl CellMoments {
             let to = if index == last {
                 reach
             } else {
-                shift.threshold((index + 0.5) * step + offset).map_or(reach, |(low, _)| low.clamp(from, reach))
+                shift
+                    .threshold((index + 0.5) * step + offset)
+                    .map_or(reach, |(low, _)| low.clamp(from, reach))
             };
             let centre = Bounds::exact(index * step) + Bounds::exact(offset);
-            // Rounding moves an end of a cell by far less than this; and eleven times 0.505 steps are less than 89 sixteenths.
+            // Rounding moves an end of a cell by far less than this; and eleven times 0.505 steps
+            // are less than 89 sixteenths.
             let ends = shift.loss_at(from, step).hull(shift.loss_at(to, step)) - centre;
             if !(ends.lower() >= -0.505 * step && ends.upper() <= 0.505 * step) {
                 return None;
@@ -82,7 +89,8 @@ impl CellMoments {
             });
             for (j, right) in other.cells.iter().enumerate() {
                 for (n, moment) in cells[i + j].iter_mut().enumerate() {
-                    *moment = *moment + inner_product((0..=n).map(|k| (weighted[n][k], right[n - k])));
+                    *moment =
+                        *moment + inner_product((0..=n).map(|k| (weighted[n][k], right[n - k])));
                 }
             }
         }
@@ -99,7 +107,8 @@ pub(super) fn choose(n: usize, k: usize) -> Bounds {
     Bounds::exact((0..k).fold(1.0, |product, i| product * (n - i) as f64 / (i + 1) as f64))
 }
 
-/// Where the integrand is not smooth, at 0 and `-u`, and points that approach them geometrically unless the order is a whole number; and a grid.
+/// Where the integrand is not smooth, at 0 and `-u`, and points that approach them geometrically
+/// unless the order is a whole number; and a grid.
 fn breakpoints(shift: &Shift, start: f64, reach: f64) -> Vec<f64> {
     let u = shift.ratio(&Bounds::ONE);
     let order = shift.order.get();
@@ -121,7 +130,14 @@ fn breakpoints(shift: &Shift, start: f64, reach: f64) -> Vec<f64> {
 }
 
 /// The moments of the cell of losses that the noise between `from` and `to` makes.
-fn moments(shift: &Shift, losses: Losses, centre: Bounds, from: f64, to: f64, breaks: &[f64]) -> Moments {
+fn moments(
+    shift: &Shift,
+    losses: Losses,
+    centre: Bounds,
+    from: f64,
+    to: f64,
+    breaks: &[f64],
+) -> Moments {
     let mut total = [Bounds::ZERO; MOMENTS + 1];
     let mut add = |low: f64, high: f64| {
         if low < high {
@@ -142,8 +158,14 @@ fn moments(shift: &Shift, losses: Losses, centre: Bounds, from: f64, to: f64, br
     total.map(|moment| moment * doubled)
 }
 
-/// `integral of f(x) (L(x) - c)^j dx` for each `j`, by Taylor's theorem with the remainder over the piece.
-pub(super) fn piece_moments<const COUNT: usize>(shift: &Shift, centre: Bounds, low: f64, high: f64) -> [Bounds; COUNT] {
+/// `integral of f(x) (L(x) - c)^j dx` for each `j`, by Taylor's theorem with the remainder over the
+/// piece.
+pub(super) fn piece_moments<const COUNT: usize>(
+    shift: &Shift,
+    centre: Bounds,
+    low: f64,
+    high: f64,
+) -> [Bounds; COUNT] {
     let middle = low + 0.5 * (high - low);
     let at = |x: Bounds| {
         let mut loss = loss_coefficients(shift, x, ORDER);
@@ -152,7 +174,8 @@ pub(super) fn piece_moments<const COUNT: usize>(shift: &Shift, centre: Bounds, l
     };
     let (mut exact, exact_loss) = at(Bounds::exact(middle));
     let (mut range, range_loss) = at(Bounds::new(low, high));
-    let (right, left) = (Bounds::exact(high) - Bounds::exact(middle), Bounds::exact(middle) - Bounds::exact(low));
+    let (right, left) =
+        (Bounds::exact(high) - Bounds::exact(middle), Bounds::exact(middle) - Bounds::exact(low));
     // The integral of (x - middle)^k, divided out of nothing: u^(k+1) + (-1)^k v^(k+1) over k + 1.
     let mut weights = [Bounds::ZERO; ORDER + 1];
     let (mut right_power, mut left_power) = (right, left);
@@ -174,7 +197,8 @@ pub(super) fn piece_moments<const COUNT: usize>(shift: &Shift, centre: Bounds, l
     result
 }
 
-/// `sum_{k<n} exact_k weight_k + range_n weight_n` for the even `n` that make it narrowest; `weight_n` is not negative.
+/// `sum_{k<n} exact_k weight_k + range_n weight_n` for the even `n` that make it narrowest;
+/// `weight_n` is not negative.
 pub(super) fn expansion(exact: &[Bounds], range: &[Bounds], weights: &[Bounds]) -> Bounds {
     let mut partial = Bounds::ZERO;
     let mut best = Bounds::WHOLE_LINE;

@@ -8,8 +8,9 @@ use reticent_numerics::incomplete_gamma::gamma_p;
 use reticent_numerics::incomplete_gamma_inverse::gamma_q_inverse;
 use reticent_numerics::{Bounds, Enclosure};
 
-/// The measures of `b X`: `E|X| = Gamma(2/p) / Gamma(1/p)`, `E X^2 = Gamma(3/p) / Gamma(1/p)`, the entropy `ln(2 b Gamma(1 + 1/p)) + 1/p`, and the
-/// 95th percentile of `|X|`, where `Q(1/p, x^p) = 0.05`.
+/// The measures of `b X`: `E|X| = Gamma(2/p) / Gamma(1/p)`, `E X^2 = Gamma(3/p) / Gamma(1/p)`, the
+/// entropy `ln(2 b Gamma(1 + 1/p)) + 1/p`, and the 95th percentile of `|X|`, where
+/// `Q(1/p, x^p) = 0.05`.
 pub(crate) fn errors(order: Order, scale: f64) -> Errors {
     let inverse = order.inverse(&Bounds::ONE);
     // 0.05 is not a f64; its neighbours enclose it.
@@ -44,7 +45,8 @@ struct Moment {
 impl Formula for Moment {
     fn at<E: Enclosure>(&self, like: &E) -> E {
         let order = like.exactly(self.order.get());
-        let ratio = gamma(&(like.exactly(self.moment + 1.0) / order)) / gamma(&self.order.inverse(like));
+        let ratio =
+            gamma(&(like.exactly(self.moment + 1.0) / order)) / gamma(&self.order.inverse(like));
         like.exactly(self.scale) * if self.moment == 2.0 { ratio.sqrt() } else { ratio }
     }
 }

@@ -1,4 +1,5 @@
-//! The delta of one coordinate as Taylor series around any place, from a table that is filled as it is asked.
+//! The delta of one coordinate as Taylor series around any point, from a table that is filled as it
+//! is asked.
 
 use super::moved_series::{Ball, KEPT, moved};
 use super::outer::{Node, Outer};
@@ -8,10 +9,11 @@ use std::cell::RefCell;
 use std::collections::HashMap;
 use std::rc::Rc;
 
-/// How near to a singularity on the line cells go on getting narrower, as a share of its place.
+/// How near to a singularity on the line cells go on getting narrower, as a share of its point.
 const NEAREST: f64 = 0.01;
 
-/// An interval of epsilon, with the coefficients of `delta(y - s)` in `s` at its centre and over all of it.
+/// An interval of epsilon, with the coefficients of `delta(y - s)` in `s` at its centre and over
+/// all of it.
 struct Cell {
     low: f64,
     high: f64,
@@ -22,8 +24,9 @@ struct Cell {
 
 /// The delta of one coordinate, `D(y) = E[(1 - e^(y - L))_+]` or `P[L > y]`, for any `y`.
 ///
-/// The complex zeros of `L'` make `D` singular about `u^p` away from the real places between `-u^p` and `u^p`; unless the order is even, or the losses are those of magnitudes
-/// and the order is whole, it is singular at `-u^p` and `u^p` as well. Cells are as wide as a share of the distance.
+/// The complex zeros of `L'` make `D` singular about `u^p` away from the real points between `-u^p`
+/// and `u^p`; unless the order is even, or the losses are those of magnitudes and the order is
+/// whole, it is singular at `-u^p` and `u^p` as well. Cells are as wide as a share of the distance.
 pub(super) struct Expansions<'a> {
     outer: Outer<'a>,
     /// `u^p`.
@@ -61,7 +64,7 @@ impl<'a> Expansions<'a> {
 
     /// About the distance from `[low, high]` to the nearest singularity.
     pub(super) fn distance(&self, low: f64, high: f64) -> f64 {
-        let outside = |place: f64| (low - place).max(place - high).max(0.0);
+        let outside = |point: f64| (low - point).max(point - high).max(0.0);
         if self.singular {
             outside(self.turn).min(outside(-self.turn)).max(NEAREST * self.turn)
         } else {
@@ -98,20 +101,22 @@ impl<'a> Expansions<'a> {
             return Some(cell.clone());
         }
         let centre = low + 0.5 * (high - low);
-        let exact = self.outer.coefficients(&self.node(centre), KEPT).into_iter().map(Ball::new).collect();
+        let exact =
+            self.outer.coefficients(&self.node(centre), KEPT).into_iter().map(Ball::new).collect();
         let range = self.outer.coefficients(&self.node(low).hull(&self.node(high)), KEPT);
         let cell = Rc::new(Cell { low, high, centre, exact, range });
         self.cells.borrow_mut().insert(key, cell.clone());
         Some(cell)
     }
 
-    /// The coefficients of `D(y - s)` for all `y` of an interval; the value is known even where the others are not.
+    /// The coefficients of `D(y - s)` for all `y` of an interval; the value is known even where the
+    /// others are not.
     pub(super) fn over(&self, y: Bounds) -> Vec<Bounds> {
         const MOST_CELLS: usize = 100;
-        let mut place = y.lower();
+        let mut point = y.lower();
         let mut range: Option<Vec<Bounds>> = None;
         for _ in 0..MOST_CELLS {
-            let Some(cell) = self.cell(place) else { break };
+            let Some(cell) = self.cell(point) else { break };
             range = Some(match range {
                 None => cell.range.clone(),
                 Some(range) => range.iter().zip(&cell.range).map(|(a, &b)| a.hull(b)).collect(),
@@ -119,18 +124,20 @@ impl<'a> Expansions<'a> {
             if cell.high >= y.upper() {
                 return range.unwrap_or_default();
             }
-            place = cell.high;
+            point = cell.high;
         }
         let mut unknown = vec![Bounds::WHOLE_LINE; KEPT + 1];
         unknown[0] = Bounds::new(0.0, 1.0);
         unknown
     }
 
-    /// The coefficients of `D(y - s)` at one `y`, known to rounding errors: with `h = y - c`, `sum_j C(j, k) a_j (-h)^(j-k)` and the remainder at the last `j`.
+    /// The coefficients of `D(y - s)` at one `y`, known to rounding errors: with `h = y - c`,
+    /// `sum_j C(j, k) a_j (-h)^(j-k)` and the remainder at the last `j`.
     pub(super) fn at(&self, y: Bounds) -> Vec<Bounds> {
         let Some(cell) = self.cell(y.estimate()) else { return self.over(y) };
         let inside = y.lower() >= cell.low && y.upper() <= cell.high;
-        let range = if inside { cell.range.clone() } else { self.over(y.hull(Bounds::exact(cell.centre))) };
+        let range =
+            if inside { cell.range.clone() } else { self.over(y.hull(Bounds::exact(cell.centre))) };
         let back = Bounds::exact(cell.centre) - y;
         let mut powers = [Ball::new(Bounds::ONE); KEPT + 1];
         let mut power = Bounds::ONE;
@@ -139,12 +146,19 @@ impl<'a> Expansions<'a> {
             *slot = Ball::new(power);
         }
         // The remainder is taken where it is known.
-        let known = |k: &usize| range[*k].is_finite() && cell.exact[..*k].iter().all(Ball::is_finite);
+        let known =
+            |k: &usize| range[*k].is_finite() && cell.exact[..*k].iter().all(Ball::is_finite);
         let last = (0..=KEPT).rev().find(known).unwrap_or(0);
         let mut coefficients = cell.exact.clone();
         coefficients[last] = Ball::new(range[last]);
         (0..=KEPT)
-            .map(|k| if k < last { moved(k, &coefficients, &powers, last - k).intersect(range[k]) } else { range[k] })
+            .map(|k| {
+                if k < last {
+                    moved(k, &coefficients, &powers, last - k).intersect(range[k])
+                } else {
+                    range[k]
+                }
+            })
             .collect()
     }
 }

@@ -12,7 +12,8 @@ use std::rc::Rc;
 
 pub(super) type Moments = [Bounds; LAST + 1];
 
-/// An interval whose mass is known less well than to this is put together from its halves. (The density `e^(-|x|^p)` is known to so many units in the last place as `|x|^p`, or more.)
+/// An interval whose mass is known less well than to this is put together from its halves. (The
+/// density `e^(-|x|^p)` is known to so many units in the last place as `|x|^p`, or more.)
 const ROUGH: f64 = 3e-14;
 
 /// An interval of the noise of one coordinate.
@@ -49,16 +50,22 @@ pub(super) struct NoiseTree<'a> {
 
 impl<'a> NoiseTree<'a> {
     /// The first pieces end where the loss is not smooth, and at the `breaks`.
-    pub(super) fn new(shift: &'a Shift, losses: Losses, reach: f64, breaks: &[f64], negligible: f64) -> Self {
+    pub(super) fn new(
+        shift: &'a Shift,
+        losses: Losses,
+        reach: f64,
+        breaks: &[f64],
+        negligible: f64,
+    ) -> Self {
         let u = shift.ratio(&Bounds::ONE);
         let start = if losses == Losses::Both { -reach } else { 0.0 };
-        let mut places = vec![start, reach, 0.0, -u.upper(), -u.lower()];
-        places.extend(breaks);
-        places.retain(|&x| x >= start && x <= reach);
-        places.sort_by(f64::total_cmp);
-        places.dedup();
+        let mut points = vec![start, reach, 0.0, -u.upper(), -u.lower()];
+        points.extend(breaks);
+        points.retain(|&x| x >= start && x <= reach);
+        points.sort_by(f64::total_cmp);
+        points.dedup();
         let mut tree = NoiseTree { shift, losses, roots: Vec::new(), negligible };
-        tree.roots = places.windows(2).map(|ends| Rc::new(tree.piece(ends[0], ends[1]))).collect();
+        tree.roots = points.windows(2).map(|ends| Rc::new(tree.piece(ends[0], ends[1]))).collect();
         tree
     }
 
@@ -71,12 +78,18 @@ impl<'a> NoiseTree<'a> {
             moments = moments.map(|moment| moment.times_power_of_two(1));
         }
         let rounding = ROUGH * (1.0 + low.abs().max(high.abs()).powf(self.shift.order.get()));
-        let rough = moments[0].relative_width() > rounding && moments[0].width() > ROUGH * self.negligible;
+        let rough =
+            moments[0].relative_width() > rounding && moments[0].width() > ROUGH * self.negligible;
         let halves = OnceCell::new();
         if rough && low < middle && middle < high {
-            let both = [(low, middle), (middle, high)].map(|(low, high)| Rc::new(self.piece(low, high)));
-            let sum = both.iter().map(|half| moved(half, centre)).reduce(|a, b| std::array::from_fn(|k| a[k] + b[k]));
-            moments = sum.map_or(moments, |sum| std::array::from_fn(|k| moments[k].intersect(sum[k])));
+            let both =
+                [(low, middle), (middle, high)].map(|(low, high)| Rc::new(self.piece(low, high)));
+            let sum = both
+                .iter()
+                .map(|half| moved(half, centre))
+                .reduce(|a, b| std::array::from_fn(|k| a[k] + b[k]));
+            moments =
+                sum.map_or(moments, |sum| std::array::from_fn(|k| moments[k].intersect(sum[k])));
             let _ = halves.set(Some(both));
         }
         Piece { low, high, least, most, centre, moments, balls: moments.map(Ball::new), halves }
@@ -86,8 +99,10 @@ impl<'a> NoiseTree<'a> {
     pub(super) fn halves(&self, piece: &Piece) -> Option<[Rc<Piece>; 2]> {
         let split = || {
             let middle = piece.low + 0.5 * (piece.high - piece.low);
-            (piece.low < middle && middle < piece.high)
-                .then(|| [(piece.low, middle), (middle, piece.high)].map(|(low, high)| Rc::new(self.piece(low, high))))
+            (piece.low < middle && middle < piece.high).then(|| {
+                [(piece.low, middle), (middle, piece.high)]
+                    .map(|(low, high)| Rc::new(self.piece(low, high)))
+            })
         };
         piece.halves.get_or_init(split).clone()
     }
@@ -110,14 +125,16 @@ impl<'a> NoiseTree<'a> {
         found
     }
 
-    /// An end of pieces near `place`: of the smallest that is not smaller than a share of its distance to zero.
-    pub(super) fn end_near(&self, place: f64, share: f64) -> f64 {
+    /// An end of pieces near `point`: of the smallest that is not smaller than a share of its
+    /// distance to zero.
+    pub(super) fn end_near(&self, point: f64, share: f64) -> f64 {
         let mut pieces = self.roots.clone();
         loop {
-            let Some(piece) = pieces.iter().find(|piece| piece.low <= place && place < piece.high) else {
-                return place;
+            let Some(piece) = pieces.iter().find(|piece| piece.low <= point && point < piece.high)
+            else {
+                return point;
             };
-            let small = piece.high - piece.low <= share * place.abs();
+            let small = piece.high - piece.low <= share * point.abs();
             match if small { None } else { self.halves(piece) } {
                 Some(halves) => pieces = halves.to_vec(),
                 None => return piece.low,
@@ -125,7 +142,8 @@ impl<'a> NoiseTree<'a> {
         }
     }
 
-    /// An upper bound on the probability of noise from `low` to `high`: the largest density times the width.
+    /// An upper bound on the probability of noise from `low` to `high`: the largest density times
+    /// the width.
     pub(super) fn mass_at_most(&self, low: f64, high: f64) -> f64 {
         if low >= high {
             return 0.0;
@@ -143,5 +161,7 @@ fn moved(piece: &Piece, centre: f64) -> Moments {
     for k in 1..=LAST {
         powers[k] = powers[k - 1] * step;
     }
-    std::array::from_fn(|n| inner_product((0..=n).map(|k| (choose(n, k) * powers[n - k], piece.moments[k]))))
+    std::array::from_fn(|n| {
+        inner_product((0..=n).map(|k| (choose(n, k) * powers[n - k], piece.moments[k])))
+    })
 }

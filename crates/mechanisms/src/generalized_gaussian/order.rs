@@ -3,7 +3,7 @@
 use crate::MechanismError;
 use reticent_numerics::gamma::gamma;
 use reticent_numerics::incomplete_gamma::RegularizedGamma;
-use reticent_numerics::{Bounds, Enclosure};
+use reticent_numerics::{Bounds, Enclosure, OutOfRange};
 
 /// The order `p` of generalized Gaussian noise `exp(-|x|^p) / (2 Gamma(1 + 1/p))` of scale 1.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -18,7 +18,7 @@ impl Order {
         if (0.2..=100.0).contains(&order) {
             Ok(Order(order))
         } else {
-            Err(MechanismError::Parameter { name: "order", value: order, accepted: "a number from 0.2 to 100" })
+            Err(OutOfRange::new("order", order, "a number from 0.2 to 100").into())
         }
     }
 
@@ -46,7 +46,8 @@ impl Order {
         }
         if near.lower() <= 0.0 {
             let most = x.exactly(near.upper());
-            // An end that is infinite, or too small for this precision to know its sign, has no better bound than itself, or 1.
+            // An end that is infinite, or too small for this precision to know its sign, has no
+            // better bound than itself, or 1.
             let root = match most.bounds().lower() > 0.0 {
                 true => self.root(&most),
                 false if near.upper() < 1.0 => x.exactly(1.0),
@@ -103,7 +104,8 @@ impl Order {
         gamma(&(like.exactly(1.0) + self.inverse(like))).times_power_of_two(1)
     }
 
-    /// A number whose `p`-th power is at least `power`: rounded up by far more than `powf` can be wrong.
+    /// A number whose `p`-th power is at least `power`: rounded up by far more than `powf` can be
+    /// wrong.
     pub(crate) fn root_above(self, power: f64) -> f64 {
         power.powf(1.0 / self.0) * (1.0 + 1e-12)
     }

@@ -1,4 +1,5 @@
-//! The first of several coordinates: its delta as a function of what the others leave of epsilon, with the Taylor coefficients.
+//! The first of several coordinates: its delta as a function of what the others leave of epsilon,
+//! with the Taylor coefficients.
 
 use super::order::Order;
 use super::several::Losses;
@@ -7,7 +8,7 @@ use super::taylor::{magnitude_coefficients, profile_coefficients};
 use crate::sharp::{Formula, sharp};
 use reticent_numerics::{Bounds, Enclosure};
 
-/// `phi` at one place, or over an interval.
+/// `phi` at one point, or over an interval.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Node {
     epsilon: Bounds,
@@ -44,7 +45,8 @@ impl Outer<'_> {
             Losses::Both => {
                 let moved = threshold.map(|t| t + shift.ratio(&t));
                 let at = |x: f64| sharp(&Tail { order: shift.order, x });
-                let tail = moved.map_or(Bounds::new(0.0, 1.0), |x| at(x.upper()).hull(at(x.lower())));
+                let tail =
+                    moved.map_or(Bounds::new(0.0, 1.0), |x| at(x.upper()).hull(at(x.lower())));
                 (threshold, tail, shift.delta(epsilon))
             }
             // At the least loss and below, phi is one, and has a kink.
@@ -63,7 +65,14 @@ impl Outer<'_> {
             return unknown;
         };
         match self.losses {
-            Losses::Both => profile_coefficients(self.shift, node.epsilon, t, node.tail_beyond, node.value, last),
+            Losses::Both => profile_coefficients(
+                self.shift,
+                node.epsilon,
+                t,
+                node.tail_beyond,
+                node.value,
+                last,
+            ),
             Losses::Magnitudes => magnitude_coefficients(self.shift, t, node.value, last),
         }
     }

@@ -5,16 +5,23 @@ use crate::{MechanismError, Releaser};
 use reticent_noise::randomness::{RandomBits, RandomnessError};
 use reticent_noise::{GeneralizedGaussian as Noise, Lattice, Noise as _, Sampler};
 
-/// The coarsest lattice from `2^-43` to `2^-59` of the noise that raises no sensitivity by more than `1e-13` of itself, or else the finest.
+/// The coarsest lattice from `2^-43` to `2^-59` of the noise that raises no sensitivity by more
+/// than `1e-13` of itself, or else the finest.
 ///
-/// It is a function of public parameters. A sensitivity that is a multiple of the spacing is not changed by it; any other grows by less than
-/// one step, and the scale is calibrated for what it grows to. (Draws on lattices below `2^-44` of the noise take a few times as long.)
-pub(crate) fn lattice_for(order: Order, scale: f64, sensitivities: &[f64]) -> Result<Lattice, MechanismError> {
+/// It is a function of public parameters. A sensitivity that is a multiple of the spacing is not
+/// changed by it; any other grows by less than one step, and the scale is calibrated for what it
+/// grows to. (Draws on lattices below `2^-44` of the noise take a few times as long.)
+pub(crate) fn lattice_for(
+    order: Order,
+    scale: f64,
+    sensitivities: &[f64],
+) -> Result<Lattice, MechanismError> {
     let magnitude = exponent_below(scale * Noise::new(order.get())?.magnitude());
     let mut lattice = Lattice::of_spacing_power(magnitude - 43)?;
     for bits in 44..=59 {
-        let moved =
-            |distance: &f64| lattice.sensitivity(*distance).is_ok_and(|moved| moved <= distance * (1.0 + 1e-13));
+        let moved = |distance: &f64| {
+            lattice.sensitivity(*distance).is_ok_and(|moved| moved <= distance * (1.0 + 1e-13))
+        };
         if sensitivities.iter().all(moved) {
             break;
         }

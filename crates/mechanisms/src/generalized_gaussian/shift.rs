@@ -8,13 +8,14 @@ use reticent_numerics::{Bounds, Enclosure, Wide};
 
 /// A coordinate whose true value moves by `D` under noise of scale `b`.
 ///
-/// Everything is in units of `b`, with `u = D/b`. At noise `x` the privacy loss is `L(x) = |x + u|^p - |x|^p`; it is odd around `-u/2`, that is
-/// `L(-u - x) = -L(x)`.
+/// Everything is in units of `b`, with `u = D/b`. At noise `x` the privacy loss is
+/// `L(x) = |x + u|^p - |x|^p`; it is odd around `-u/2`, that is `L(-u - x) = -L(x)`.
 ///
 /// # The worst shift is the largest
-/// For any symmetric unimodal density `f`, `delta_u(eps) = integral of (f(x) - e^eps f(x+u))_+`, and the integrand is positive for `x > -u/2` only. So
-/// its derivative in `u`, `-e^eps integral_A f'(x + u) dx` over that set `A`, is not negative, because `x + u > 0` there. Moves of less than `D` are
-/// therefore covered by the move of `D`, for every order.
+/// For any symmetric unimodal density `f`, `delta_u(eps) = integral of (f(x) - e^eps f(x+u))_+`,
+/// and the integrand is positive for `x > -u/2` only. So its derivative in `u`,
+/// `-e^eps integral_A f'(x + u) dx` over that set `A`, is not negative, because `x + u > 0` there.
+/// Moves of less than `D` are therefore covered by the move of `D`, for every order.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Shift {
     pub(crate) order: Order,
@@ -25,7 +26,8 @@ pub(crate) struct Shift {
 /// Beyond `|x|^p` of this, `e^700` times the tail is below a relative `2^-60` of one: by far.
 const CERTAIN: f64 = 1600.0;
 
-/// Beyond `|x|^p` of this, the tail is below every `f64` (it is at most `y^4 e^-y` for every order from 0.2 on).
+/// Beyond `|x|^p` of this, the tail is below every `f64` (it is at most `y^4 e^-y` for every order
+/// from 0.2 on).
 const NEVER: f64 = 900.0;
 
 impl Shift {
@@ -41,12 +43,13 @@ impl Shift {
 
     /// `L(x)` at a number, to a relative `1e-15` of the larger of itself and `scale_of_interest`.
     pub(crate) fn loss_at(&self, x: f64, scale_of_interest: f64) -> Bounds {
-        let size = |value: Bounds| value.upper().abs().max(value.lower().abs()).max(scale_of_interest);
+        let size =
+            |value: Bounds| value.upper().abs().max(value.lower().abs()).max(scale_of_interest);
         sharp_until(&LossAt { shift: self, x }, |value| value.width() <= 1e-15 * size(value))
     }
 
-    /// Two neighbouring numbers between which the loss passes `epsilon`, for orders above 1, where it increases. `None` where it does so too
-    /// far out for any probability to be left there.
+    /// Two neighbouring numbers between which the loss passes `epsilon`, for orders above 1, where
+    /// it increases. `None` where it does so too far out for any probability to be left there.
     pub(crate) fn threshold(&self, epsilon: f64) -> Option<(f64, f64)> {
         let u = self.ratio(&Bounds::ONE);
         if epsilon < 0.0 {
@@ -69,8 +72,15 @@ impl Shift {
         self.crossing(epsilon, least, most, Direction::Increasing)
     }
 
-    /// The bracket of `L = epsilon` in a range where `L` is monotone; the whole range where no sign could be proved.
-    fn crossing(&self, epsilon: f64, least: f64, most: f64, direction: Direction) -> Option<(f64, f64)> {
+    /// The bracket of `L = epsilon` in a range where `L` is monotone; the whole range where no sign
+    /// could be proved.
+    fn crossing(
+        &self,
+        epsilon: f64,
+        least: f64,
+        most: f64,
+        direction: Direction,
+    ) -> Option<(f64, f64)> {
         let excess = |x: f64| self.loss_at(x, epsilon) - Bounds::exact(epsilon);
         let at_most = excess(most);
         let never_reached = match direction {
@@ -87,13 +97,15 @@ impl Shift {
     /// The privacy profile: the least `delta` for an `epsilon` of any sign.
     ///
     /// # Formula
-    /// For orders above 1 the loss increases, so the outputs that lose more than `epsilon` are those beyond the `t` with `L(t) = epsilon`, which may be
-    /// negative, and `delta = P[X > t] - e^epsilon P[X > t + u]`. For orders below 1 they are those between two such points. Order 1 is Laplace,
-    /// `1 - exp((epsilon - u)/2)`. For a negative epsilon, `delta(-e) = 1 - e^-e + e^-e delta(e)`.
+    /// For orders above 1 the loss increases, so the outputs that lose more than `epsilon` are
+    /// those beyond the `t` with `L(t) = epsilon`, which may be negative, and
+    /// `delta = P[X > t] - e^epsilon P[X > t + u]`. For orders below 1 they are those between two
+    /// such points. Order 1 is Laplace, `1 - exp((epsilon - u)/2)`. For a negative epsilon,
+    /// `delta(-e) = 1 - e^-e + e^-e delta(e)`.
     ///
     /// # Direction of error
-    /// Outward. As `delta` is the largest of these differences over all `t`, an error in `t` counts by its square; it is bounded in
-    /// [`Shift::excess_beside`].
+    /// Outward. As `delta` is the largest of these differences over all `t`, an error in `t` counts
+    /// by its square; it is bounded in [`Shift::excess_beside`].
     pub(crate) fn delta(&self, epsilon: f64) -> Bounds {
         if epsilon < 0.0 {
             let reverse = self.delta(-epsilon);
@@ -132,17 +144,22 @@ impl Shift {
             _ => self.crossing(epsilon, least, 0.0, Direction::Increasing).unwrap_or((least, 0.0)),
         };
         // Beyond `far` nothing is left that a f64 could show.
-        let (high_start, high) = self.crossing(epsilon, 0.0, far, Direction::Decreasing).unwrap_or((far, far));
+        let (high_start, high) =
+            self.crossing(epsilon, 0.0, far, Direction::Decreasing).unwrap_or((far, far));
         let inside = sharp(&Difference { shift: self, epsilon, from: low, to: Some(high) });
-        let excess = add_up(self.excess_beside(epsilon, low, low_end), self.excess_beside(epsilon, high, high_start));
+        let excess = add_up(
+            self.excess_beside(epsilon, low, low_end),
+            self.excess_beside(epsilon, high, high_start),
+        );
         let most = add_up(inside.upper(), add_up(excess, f64::from_bits(1)));
         Bounds::new(inside.lower().max(0.0), most).clamp(0.0, 1.0)
     }
 
-    /// What is lost by cutting at `cut` instead of at the threshold, which lies between it and `other`.
+    /// What is lost by cutting at `cut` instead of at the threshold, which lies between it and
+    /// `other`.
     ///
-    /// Between the cut and the threshold the integrand is `f(x) (1 - e^(epsilon - L(x)))`, whose magnitude is at most the largest density times
-    /// `e^|epsilon - L(cut)| - 1`.
+    /// Between the cut and the threshold the integrand is `f(x) (1 - e^(epsilon - L(x)))`, whose
+    /// magnitude is at most the largest density times `e^|epsilon - L(cut)| - 1`.
     fn excess_beside(&self, epsilon: f64, cut: f64, other: f64) -> f64 {
         let width = sub_up(cut.max(other), cut.min(other));
         if width == 0.0 {
@@ -153,7 +170,8 @@ impl Shift {
         mul_up(mul_up(width, density), exp_m1_up(loss))
     }
 
-    /// `P[|L| > epsilon]`, the exact two-sided probabilistic `delta`, for orders above 1: `P[X > t] + P[X > t + u]`.
+    /// `P[|L| > epsilon]`, the exact two-sided probabilistic `delta`, for orders above 1:
+    /// `P[X > t] + P[X > t + u]`.
     pub(crate) fn two_sided(&self, epsilon: f64) -> Bounds {
         let Some((low, high)) = self.threshold(epsilon) else {
             return Bounds::new(0.0, f64::from_bits(1));
@@ -163,7 +181,8 @@ impl Shift {
         at(high).hull(at(low)).clamp(0.0, 1.0)
     }
 
-    /// `P[(|X| + u)^p - |X|^p > epsilon]`, the `delta` of Corollary 9 with the power of the sensitivity restored (erratum L2).
+    /// `P[(|X| + u)^p - |X|^p > epsilon]`, the `delta` of Corollary 9 with the power of the
+    /// sensitivity restored (erratum L2).
     pub(crate) fn corollary_9(&self, epsilon: f64) -> Bounds {
         if sharp(&LossAt { shift: self, x: 0.0 }).lower() >= epsilon {
             return Bounds::ONE;
@@ -262,15 +281,19 @@ mod tests {
             let order = self.shift.order.get();
             let magnitude = |x: E| if x.bounds().upper() <= 0.0 { -x } else { x };
             let density = |x: E| (-magnitude(x).pow(order)).exp();
-            density(x.clone()) - x.exactly(self.epsilon).exp() * density(x.clone() + self.shift.ratio(x))
+            density(x.clone())
+                - x.exactly(self.epsilon).exp() * density(x.clone() + self.shift.ratio(x))
         }
     }
 
-    /// The hockey-stick divergence straight from the density: no incomplete gamma function, no threshold but an estimate of where the integrand
-    /// changes sign, an error in which counts by its square.
+    /// The hockey-stick divergence straight from the density: no incomplete gamma function, no
+    /// threshold but an estimate of where the integrand changes sign, an error in which counts by
+    /// its square.
     fn by_quadrature(shift: &Shift, epsilon: f64) -> Bounds {
         let u = shift.sensitivity / shift.scale;
-        let excess = |x: f64| (x + u).abs().powf(shift.order.get()) - x.abs().powf(shift.order.get()) - epsilon;
+        let excess = |x: f64| {
+            (x + u).abs().powf(shift.order.get()) - x.abs().powf(shift.order.get()) - epsilon
+        };
         let (mut low, mut high) = (-0.5 * u, 60.0);
         for _ in 0..200 {
             let middle = 0.5 * (low + high);
@@ -291,13 +314,16 @@ mod tests {
         for order in [1.3, 2.0, 2.5, 3.0, 4.0, 7.0] {
             for scale in [0.4, 1.0, 6.0] {
                 for epsilon in [0.0, 0.3, 1.0, 4.0] {
-                    let shift = Shift { order: Order::new(order).expect("valid"), sensitivity: 1.0, scale };
-                    let (formula, integral) = (shift.delta(epsilon), by_quadrature(&shift, epsilon));
+                    let shift =
+                        Shift { order: Order::new(order).expect("valid"), sensitivity: 1.0, scale };
+                    let (formula, integral) =
+                        (shift.delta(epsilon), by_quadrature(&shift, epsilon));
                     assert!(
                         formula.relative_width() < 1e-13 || formula.upper() < 1e-300,
                         "{shift:?} {epsilon} {formula:?}"
                     );
-                    // The tail that the integral leaves out is below e^-60 of the density at the threshold.
+                    // The tail that the integral leaves out is below e^-60 of the density at the
+                    // threshold.
                     let difference = (formula - integral).abs().lower();
                     assert!(
                         difference <= 1e-11 * formula.upper() + 1e-26,
@@ -308,10 +334,13 @@ mod tests {
         }
     }
 
-    /// Orders below 1 have two thresholds; here the positive part is summed on a fine grid, in plain f64.
+    /// Orders below 1 have two thresholds; here the positive part is summed on a fine grid, in
+    /// plain f64.
     #[test]
     fn the_profile_below_order_one_is_the_sum_of_the_positive_part() {
-        for (order, scale, epsilon) in [(0.5, 1.0, 0.2f64), (0.5, 0.3, 0.9), (0.8, 2.0, 0.1), (0.7, 1.0, 0.0)] {
+        for (order, scale, epsilon) in
+            [(0.5, 1.0, 0.2f64), (0.5, 0.3, 0.9), (0.8, 2.0, 0.1), (0.7, 1.0, 0.0)]
+        {
             let shift = Shift { order: Order::new(order).expect("valid"), sensitivity: 1.0, scale };
             let u = 1.0 / scale;
             let density = |x: f64| (-x.abs().powf(order)).exp();
@@ -324,7 +353,10 @@ mod tests {
             }
             let expected = sum / shift.order.mass(&Bounds::ONE).estimate();
             let formula = shift.delta(epsilon);
-            assert!((formula.estimate() / expected - 1.0).abs() < 2e-4, "{shift:?} {formula:?} {expected}");
+            assert!(
+                (formula.estimate() / expected - 1.0).abs() < 2e-4,
+                "{shift:?} {formula:?} {expected}"
+            );
             assert!(formula.relative_width() < 1e-10, "{formula:?}");
         }
     }
@@ -333,7 +365,9 @@ mod tests {
     fn far_beyond_what_can_be_seen_the_profile_is_zero_or_one() {
         for order in [0.2, 0.9, 1.0, 1.001, 2.0, 30.0, 100.0] {
             let order = Order::new(order).expect("valid");
-            for (sensitivity, scale) in [(1.0, 1e100), (1e100, 1e-100), (1.0, 1e-3), (1e-100, 1e100)] {
+            for (sensitivity, scale) in
+                [(1.0, 1e100), (1e100, 1e-100), (1.0, 1e-3), (1e-100, 1e100)]
+            {
                 for epsilon in [0.0, 1e-300, 1.0, 700.0] {
                     let delta = Shift { order, sensitivity, scale }.delta(epsilon);
                     assert!(

@@ -1,7 +1,10 @@
-//! Taylor coefficients, with their ranges over an interval, of the functions that the losses of several coordinates are made of.
+//! Taylor coefficients, with their ranges over an interval, of the functions that the losses of
+//! several coordinates are made of.
 //!
-//! A coefficient list `c` of a function at `x`, or for all `x` of an interval `X`, holds `f^(k)(x) / k!`. Differences of powers are evaluated at the ends of
-//! `X`, where they are extreme, and not on `X`: interval arithmetic would lose the sign of `(x + u)^a - x^a` on any `X` wider than `u`.
+//! A coefficient list `c` of a function at `x`, or for all `x` of an interval `X`, holds
+//! `f^(k)(x) / k!`. Differences of powers are evaluated at the ends of `X`, where they are extreme,
+//! and not on `X`: interval arithmetic would lose the sign of `(x + u)^a - x^a` on any `X` wider
+//! than `u`.
 
 use super::inner_product::{inner_product, times};
 use super::order::Order;
@@ -38,7 +41,9 @@ fn compose(f: &[Bounds], w: &[Bounds]) -> Vec<Bounds> {
 
 /// The antiderivative with a given value.
 pub(super) fn antiderivative(value: Bounds, derivative: &[Bounds]) -> Vec<Bounds> {
-    std::iter::once(value).chain(derivative.iter().enumerate().map(|(k, &c)| c / count(k + 1))).collect()
+    std::iter::once(value)
+        .chain(derivative.iter().enumerate().map(|(k, &c)| c / count(k + 1)))
+        .collect()
 }
 
 fn derivative(f: &[Bounds]) -> Vec<Bounds> {
@@ -88,7 +93,11 @@ fn is_even(order: Order) -> bool {
 fn power_coefficients(order: Order, x: Bounds, last: usize) -> Vec<Bounds> {
     if x.upper() <= 0.0 && !is_even(order) {
         let mirrored = power_coefficients(order, -x, last);
-        return mirrored.into_iter().enumerate().map(|(k, c)| if k % 2 == 1 { -c } else { c }).collect();
+        return mirrored
+            .into_iter()
+            .enumerate()
+            .map(|(k, c)| if k % 2 == 1 { -c } else { c })
+            .collect();
     }
     let one_sided = x.lower() >= 0.0 || is_even(order);
     let at = |end: f64, a: f64| signed_power(Wide::exact(end), a).bounds();
@@ -104,7 +113,11 @@ fn power_coefficients(order: Order, x: Bounds, last: usize) -> Vec<Bounds> {
                 // sign(x)^k |x|^a is monotone on either side of zero.
                 let (left, right) = (at(-x.lower(), a), at(x.upper(), a));
                 let left = if k % 2 == 1 { -left } else { left };
-                return if a > 0.0 { times(binomial, left.hull(right).hull(Bounds::ZERO)) } else { Bounds::WHOLE_LINE };
+                return if a > 0.0 {
+                    times(binomial, left.hull(right).hull(Bounds::ZERO))
+                } else {
+                    Bounds::WHOLE_LINE
+                };
             }
             if binomial == Bounds::ZERO {
                 return Bounds::ZERO;
@@ -118,7 +131,8 @@ fn power_coefficients(order: Order, x: Bounds, last: usize) -> Vec<Bounds> {
 
 /// The coefficients of the density `f` on `X`, up to `last`.
 pub(super) fn density_coefficients(order: Order, x: Bounds, last: usize) -> Vec<Bounds> {
-    let exponent: Vec<Bounds> = power_coefficients(order, x, last).into_iter().map(|c| -c).collect();
+    let exponent: Vec<Bounds> =
+        power_coefficients(order, x, last).into_iter().map(|c| -c).collect();
     let mass = order.mass(&Bounds::ONE);
     exponential(&exponent).into_iter().map(|c| c / mass).collect()
 }
@@ -131,14 +145,19 @@ pub(crate) fn loss_coefficients(shift: &Shift, x: Bounds, last: usize) -> Vec<Bo
     if x.upper() <= -u.upper() && !even {
         // L(-u - y) = -L(y)
         let mirrored = loss_coefficients(shift, -u - x, last);
-        return mirrored.into_iter().enumerate().map(|(k, c)| if k % 2 == 0 { -c } else { c }).collect();
+        return mirrored
+            .into_iter()
+            .enumerate()
+            .map(|(k, c)| if k % 2 == 0 { -c } else { c })
+            .collect();
     }
     let value = shift.loss_at(x.lower(), 0.0).hull(shift.loss_at(x.upper(), 0.0));
     let outside = x.lower() >= 0.0 || even;
     let inside = x.upper() <= 0.0 && x.lower() >= -u.lower();
     let wide_u = shift.ratio(&Wide::ONE);
     let middle = -wide_u.times_power_of_two(-1);
-    let difference = |end: Wide, a: f64| (signed_power(end + wide_u, a) - signed_power(end, a)).bounds();
+    let difference =
+        |end: Wide, a: f64| (signed_power(end + wide_u, a) - signed_power(end, a)).bounds();
     let coefficient = |(k, binomial): (usize, Bounds)| {
         let a = order.get() - k as f64;
         if k == 0 {
@@ -148,18 +167,23 @@ pub(crate) fn loss_coefficients(shift: &Shift, x: Bounds, last: usize) -> Vec<Bo
             return Bounds::ZERO;
         }
         if outside {
-            // a ((x + u)^(a-1) - x^(a-1)) does not change sign for x >= 0; for whole powers it may do so at -u/2.
-            let ends = difference(Wide::exact(x.lower()), a).hull(difference(Wide::exact(x.upper()), a));
-            let turning = middle.bounds().upper() >= x.lower() && middle.bounds().lower() <= x.upper();
+            // a ((x + u)^(a-1) - x^(a-1)) does not change sign for x >= 0; for whole powers it may
+            // do so at -u/2.
+            let ends =
+                difference(Wide::exact(x.lower()), a).hull(difference(Wide::exact(x.upper()), a));
+            let turning =
+                middle.bounds().upper() >= x.lower() && middle.bounds().lower() <= x.upper();
             return times(binomial, if turning { ends.hull(difference(middle, a)) } else { ends });
         }
         if inside {
             let power = |y: Bounds| signed_power(Wide::from_bounds(y), a).bounds();
-            let (right, left) = (power(Bounds::new((x + u).lower().max(0.0), (x + u).upper())), power(-x));
+            let (right, left) =
+                (power(Bounds::new((x + u).lower().max(0.0), (x + u).upper())), power(-x));
             return times(binomial, if k % 2 == 0 { right - left } else { right + left });
         }
-        // Across 0 or -u: sign(x+u)^k |x+u|^a - sign(x)^k |x|^a is monotone between its ends and the points -u, -u/2 and 0. For a = 0, which
-        // odd orders reach at an odd k, it is 0 or 2; there the derivative before it is Lipschitz, which Taylor's theorem is content with.
+        // Across 0 or -u: sign(x+u)^k |x+u|^a - sign(x)^k |x|^a is monotone between its ends and
+        // the points -u, -u/2 and 0. For a = 0, which odd orders reach at an odd k, it is 0 or 2;
+        // there the derivative before it is Lipschitz, which Taylor's theorem is content with.
         if a > 0.0 {
             let signed = |y: Wide| {
                 let near = y.bounds();
@@ -190,8 +214,10 @@ pub(crate) fn loss_coefficients(shift: &Shift, x: Bounds, last: usize) -> Vec<Bo
     binomials(order.get(), last).into_iter().enumerate().map(coefficient).collect()
 }
 
-/// The increment `w(s) = t(s) - t(0)`, where `L(t(s)) = epsilon - s`, for `t(0)` in `T`: from `A(s) w'(s) = -1` with `A = L'(t(0) + w)`, one coefficient at a time,
-/// `A_0 k w_k = -[k = 1] - sum_{i=1}^{k-1} A_i (k-i) w_{k-i}`, where `A_i = sum_{j<=i} (L')_j [w^j]_i` needs no more of `w` than `w_i`.
+/// The increment `w(s) = t(s) - t(0)`, where `L(t(s)) = epsilon - s`, for `t(0)` in `T`: from
+/// `A(s) w'(s) = -1` with `A = L'(t(0) + w)`, one coefficient at a time,
+/// `A_0 k w_k = -[k = 1] - sum_{i=1}^{k-1} A_i (k-i) w_{k-i}`, where
+/// `A_i = sum_{j<=i} (L')_j [w^j]_i` needs no more of `w` than `w_i`.
 pub(super) fn threshold_increment(shift: &Shift, t: Bounds, last: usize) -> Vec<Bounds> {
     let slope = derivative(&loss_coefficients(shift, t, last));
     let mut w = vec![Bounds::ZERO];
@@ -221,7 +247,8 @@ pub(super) fn threshold_increment(shift: &Shift, t: Bounds, last: usize) -> Vec<
     w
 }
 
-/// The coefficients in `s` of `delta(epsilon - s) = P[X > t] - e^(epsilon - s) P[X > t + u]`, whose derivative is `e^(epsilon - s) P[X > t + u]`.
+/// The coefficients in `s` of `delta(epsilon - s) = P[X > t] - e^(epsilon - s) P[X > t + u]`, whose
+/// derivative is `e^(epsilon - s) P[X > t + u]`.
 pub(super) fn profile_coefficients(
     shift: &Shift,
     epsilon: Bounds,
@@ -240,9 +267,15 @@ pub(super) fn profile_coefficients(
 }
 
 /// The coefficients in `s` of `P[|X| > t]` where `L(t) = epsilon - s`.
-pub(super) fn magnitude_coefficients(shift: &Shift, t: Bounds, value: Bounds, last: usize) -> Vec<Bounds> {
+pub(super) fn magnitude_coefficients(
+    shift: &Shift,
+    t: Bounds,
+    value: Bounds,
+    last: usize,
+) -> Vec<Bounds> {
     let w = threshold_increment(shift, t, last);
     let density = compose(&density_coefficients(shift.order, t, last), &w);
-    let slope: Vec<Bounds> = product(&density, &derivative(&w)).into_iter().map(|c| -c.times_power_of_two(1)).collect();
+    let slope: Vec<Bounds> =
+        product(&density, &derivative(&w)).into_iter().map(|c| -c.times_power_of_two(1)).collect();
     antiderivative(value, &slope)
 }

@@ -1,9 +1,13 @@
-//! Three coordinates: an integral over the noise of the third of what the other two have at what is left of epsilon.
+//! Three coordinates: an integral over the noise of the third of what the other two have at what is
+//! left of epsilon.
 //!
 //! # Method
-//! `E[D_12(epsilon - L_3)]` by pieces of the third coordinate's noise, on each of which Taylor's theorem for `D_12` and the moments of `L_3` enclose the integral, as in [`super::adaptive`]. The series of `D_12` are those of
-//! [`Pair`]. `D_12` is smooth on the scale of `|e|`, and of `u_1^p` around zero, so that the pieces get narrower around one place on the line where `L_3 = epsilon`, and not, as in two dimensions, along a curve.
-//! For Proposition 8 `D_12` is one up to the sum of the least losses and has a kink there, which is an end of pieces.
+//! `E[D_12(epsilon - L_3)]` by pieces of the third coordinate's noise, on each of which Taylor's
+//! theorem for `D_12` and the moments of `L_3` enclose the integral, as in [`super::adaptive`]. The
+//! series of `D_12` are those of [`Pair`]. `D_12` is smooth on the scale of `|e|`, and of `u_1^p`
+//! around zero, so that the pieces get narrower around one point on the line where `L_3 = epsilon`,
+//! and not, as in two dimensions, along a curve. For Proposition 8 `D_12` is one up to the sum of
+//! the least losses and has a kink there, which is an end of pieces.
 
 use super::cell_moments::expansion;
 use super::expansions::Expansions;
@@ -23,7 +27,8 @@ const NARROWEST: f64 = 4e-13;
 /// A piece that is known to this relative width is as narrow as the arithmetic allows.
 const ROUNDING: f64 = 3e-14;
 
-/// Pieces are as wide as the distance to the nearest singularity over this, for results that are good to about `1e-12`.
+/// Pieces are as wide as the distance to the nearest singularity over this, for results that are
+/// good to about `1e-12`.
 pub(super) const FINE: f64 = 12.0;
 
 /// The same, for a sketch in a few per cent of the time.
@@ -61,9 +66,19 @@ impl Three<'_> {
         };
         let [first, second, third] = self.shifts;
         let (first, second) = (coordinate(first), coordinate(second));
-        let pair = Pair { first, second, losses: self.losses, reach: self.reach, fineness: self.fineness, negligible };
-        let work =
-            Work { three: self, pair, least: self.shifts[0].loss_at(0.0, 0.0) + self.shifts[1].loss_at(0.0, 0.0) };
+        let pair = Pair {
+            first,
+            second,
+            losses: self.losses,
+            reach: self.reach,
+            fineness: self.fineness,
+            negligible,
+        };
+        let work = Work {
+            three: self,
+            pair,
+            least: self.shifts[0].loss_at(0.0, 0.0) + self.shifts[1].loss_at(0.0, 0.0),
+        };
         let noise = NoiseTree::new(third, self.losses, self.reach, &work.kink(), negligible);
         let pieces = noise.up_to(f64::INFINITY, &|piece| work.fits(piece));
         let mut pieces: Vec<(Rc<Piece>, Bounds)> = pieces
@@ -76,7 +91,8 @@ impl Three<'_> {
         let mut before = f64::INFINITY;
         loop {
             let seen = sum_bounds(pieces.iter().map(|piece| piece.1).collect::<Vec<_>>());
-            let total = self.known.intersect(Bounds::new(seen.lower(), add_up(seen.upper(), self.outside)));
+            let total =
+                self.known.intersect(Bounds::new(seen.lower(), add_up(seen.upper(), self.outside)));
             let stuck = total.width() > 0.7 * std::mem::replace(&mut before, total.width());
             if enough(total) || stuck || pieces.len() >= MOST_PIECES {
                 return total;
@@ -117,8 +133,10 @@ impl Work<'_> {
         }
         let left = Bounds::exact(self.three.epsilon) - self.least;
         let third = &self.three.shifts[2];
-        let ends =
-            [third.threshold(left.lower()).map(|(low, _)| low), third.threshold(left.upper()).map(|(_, high)| high)];
+        let ends = [
+            third.threshold(left.lower()).map(|(low, _)| low),
+            third.threshold(left.upper()).map(|(_, high)| high),
+        ];
         ends.into_iter().flatten().collect()
     }
 
@@ -136,7 +154,9 @@ impl Work<'_> {
                 let above = left.lower() - self.least.upper();
                 return left.upper() <= self.least.lower()
                     || piece.span()
-                        <= (0.4 * above).min(above.max(turn) / (COARSER * self.pair.fineness)).max(1e-7 * turn);
+                        <= (0.4 * above)
+                            .min(above.max(turn) / (COARSER * self.pair.fineness))
+                            .max(1e-7 * turn);
             }
         };
         piece.span() <= distance.max(turn) / (COARSER * self.pair.fineness)
@@ -157,10 +177,13 @@ impl Work<'_> {
                 return mass * Bounds::new(self.at_least(left.upper()), 1.0);
             }
         }
-        let place = Bounds::exact(self.three.epsilon) - Bounds::exact(piece.centre);
-        let series = self.pair.series(place, left, self.pair.negligible / mass.upper());
+        let point = Bounds::exact(self.three.epsilon) - Bounds::exact(piece.centre);
+        let series = self.pair.series(point, left, self.pair.negligible / mass.upper());
         let value = expansion(&series.exact, &series.range, &piece.moments);
-        Bounds::new(value.lower().max(0.0), add_up(value.upper(), mul_up(series.left_out, mass.upper())).min(bound))
+        Bounds::new(
+            value.lower().max(0.0),
+            add_up(value.upper(), mul_up(series.left_out, mass.upper())).min(bound),
+        )
     }
 
     /// A bound on `D_12`: if the losses add up to more than `e`, one of them is more than `e/2`.
@@ -192,32 +215,46 @@ mod tests {
     use super::*;
     use crate::generalized_gaussian::order::Order;
 
-    fn three(order: f64, sensitivities: [f64; 3], scale: f64, epsilon: f64, losses: Losses) -> Bounds {
+    fn three(
+        order: f64,
+        sensitivities: [f64; 3],
+        scale: f64,
+        epsilon: f64,
+        losses: Losses,
+    ) -> Bounds {
         let order = Order::new(order).expect("valid");
         let shifts = sensitivities.map(|sensitivity| Shift { order, sensitivity, scale });
         let reach = order.root_above(45.0);
         let outside = 6.0 * sharp(&Tail { order, x: reach }).upper();
         let known = Bounds::new(1e-9, 1.0);
-        Three { shifts: &shifts, losses, epsilon, reach, outside, fineness: FINE, known }.integrate(&|_| false)
+        Three { shifts: &shifts, losses, epsilon, reach, outside, fineness: FINE, known }
+            .integrate(&|_| false)
     }
 
     /// At order 2 a box is its diagonal, for which there is a formula.
     #[test]
     fn at_order_two_three_coordinates_are_one() {
-        for (sensitivities, scale, epsilon) in [([2.0, 2.0, 1.0], 4.0, 0.3), ([2.0, 2.0, 1.0], 9.0, 1.5)] {
+        for (sensitivities, scale, epsilon) in
+            [([2.0, 2.0, 1.0], 4.0, 0.3), ([2.0, 2.0, 1.0], 9.0, 1.5)]
+        {
             let order = Order::new(2.0).expect("valid");
             let one = Shift { order, sensitivity: 3.0, scale }.delta(epsilon);
             let found = three(2.0, sensitivities, scale, epsilon, Losses::Both);
-            assert!(found.intersect(one).is_finite() && found.relative_width() < 2e-12, "{found:?} {one:?}");
+            assert!(
+                found.intersect(one).is_finite() && found.relative_width() < 2e-12,
+                "{found:?} {one:?}"
+            );
         }
     }
 
-    /// By a nested Gauss-Legendre rule in plain `f64`, graded towards the kink, which has nothing in common with the series here but the formula of Proposition 8.
+    /// By a nested Gauss-Legendre rule in plain `f64`, graded towards the kink, which has nothing
+    /// in common with the series here but the formula of Proposition 8.
     #[test]
     fn a_plain_rule_agrees() {
-        for (scale, epsilon, plain) in
-            [(38.03156623521231, 0.1, 0.09999999999986015), (3.299331277217219, 1.0, 0.2499999999997803)]
-        {
+        for (scale, epsilon, plain) in [
+            (38.03156623521231, 0.1, 0.09999999999986015),
+            (3.299331277217219, 1.0, 0.2499999999997803),
+        ] {
             let found = three(6.0, [1.0, 0.1, 0.05], scale, epsilon, Losses::Magnitudes);
             assert!(
                 (found.estimate() / plain - 1.0).abs() < 5e-12 && found.relative_width() < 2e-12,

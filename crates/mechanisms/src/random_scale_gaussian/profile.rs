@@ -1,19 +1,21 @@
 //! The privacy profile of a Gaussian scale mixture, which need not lose more further out.
 //!
 //! # Method
-//! Let `f` be the density, `T` the upper tail, and `l(x) = ln f(x) - ln f(x + D)` the loss. Then `delta(epsilon)` is
-//! the integral of `f(x) - e^epsilon f(x + D)` over the set `l > epsilon`.
+//! Let `f` be the density, `T` the upper tail, and `l(x) = ln f(x) - ln f(x + D)` the loss. Then
+//! `delta(epsilon)` is the integral of `f(x) - e^epsilon f(x + D)` over the set `l > epsilon`.
 //!
-//! 1. A component of standard deviation `s` alone has the ratio `f_s(x)/f_s(x + D) = exp((2 x D + D^2)/(2 s^2))`. So
-//!    for `x >= -D/2` the ratio of the mixture lies between those of the largest and the smallest `s`: below `epsilon
-//!    s_min^2/D - D/2` no output loses more than `epsilon`, beyond `epsilon s_max^2/D - D/2` all of them do. Only the
+//! 1. A component of standard deviation `s` alone has the ratio
+//!    `f_s(x)/f_s(x + D) = exp((2 x D + D^2)/(2 s^2))`. So for `x >= -D/2` the ratio of the mixture
+//!    lies between those of the largest and the smallest `s`: below `epsilon s_min^2/D - D/2` no
+//!    output loses more than `epsilon`, beyond `epsilon s_max^2/D - D/2` all of them do. Only the
 //!    range in between is open. (For `x < -D/2` the loss is negative.)
-//! 2. There the slope `l'` is bounded on a whole piece through monotone functions of `x`, and with the loss at its middle
-//!    the loss on all of it. Pieces are halved until that is proved to be above or below `epsilon` or the piece is tiny.
-//! 3. A run of pieces above `epsilon` from `u` to `v` adds `G(u) - G(v)`, `G(x) = T(x) - e^epsilon T(x + D)`,
-//!    evaluated with 160 bits or more. A piece `[u, v]` that stays open adds something between 0 and `(v - u) f(u)
-//!    (l_max - epsilon)`, as `f - e^epsilon f(. + D) = f (1 - e^(epsilon - l)) <= f (l - epsilon)` there: second
-//!    order in its width.
+//! 2. There the slope `l'` is bounded on a whole piece through monotone functions of `x`, and with
+//!    the loss at its middle the loss on all of it. Pieces are halved until that is proved to be
+//!    above or below `epsilon` or the piece is tiny.
+//! 3. A run of pieces above `epsilon` from `u` to `v` adds `G(u) - G(v)`,
+//!    `G(x) = T(x) - e^epsilon T(x + D)`, evaluated with 160 bits or more. A piece `[u, v]` that
+//!    stays open adds something between 0 and `(v - u) f(u) (l_max - epsilon)`, as `f - e^epsilon
+//!    f(. + D) = f (1 - e^(epsilon - l)) <= f (l - epsilon)` there: second order in its width.
 
 use reticent_noise::{GaussianMixture, Noise};
 use reticent_numerics::log_sum::ln_sum_exp;
@@ -22,7 +24,7 @@ use reticent_numerics::{Big, Bounds, Enclosure};
 /// The largest number of pieces; what is still open then widens the upper bound.
 const PIECES: usize = 20_000;
 
-/// A piece that is narrower than this, relative to its place, is left open.
+/// A piece that is narrower than this, relative to its point, is left open.
 const NARROWEST: f64 = 1e-11;
 
 /// Bounds on `delta(epsilon)` for a shift of `sensitivity`.
@@ -54,11 +56,12 @@ pub(super) fn delta(mixture: &GaussianMixture, sensitivity: f64, epsilon: f64) -
     }
 }
 
-/// Runs of outputs that lose more than the budget, from left to right; only the last may have no end.
+/// Runs of outputs that lose more than the budget, from left to right; only the last may have no
+/// end.
 type Runs = Vec<(f64, Option<f64>)>;
 
-/// The outputs from `start` to `end` may lose more or less than `epsilon`; those beyond all lose more, unless the
-/// range was cut off.
+/// The outputs from `start` to `end` may lose more or less than `epsilon`; those beyond all lose
+/// more, unless the range was cut off.
 struct OpenRange {
     start: f64,
     end: f64,
@@ -71,17 +74,19 @@ struct Loss<'a> {
 }
 
 impl Loss<'_> {
-    /// Where the mixture's loss may be on either side of `epsilon`, rounded outward. Only up to 1000 times the
-    /// largest standard deviation, beyond which there is less than the least `f64`; `None` if it begins there.
+    /// Where the mixture's loss may be on either side of `epsilon`, rounded outward. Only up to
+    /// 1000 times the largest standard deviation, beyond which there is less than the least `f64`;
+    /// `None` if it begins there.
     fn open_range(&self, epsilon: f64) -> Option<OpenRange> {
         let sigmas = || self.mixture.components().iter().map(|&(sigma, _)| sigma);
         let (least, most) = (sigmas().fold(f64::INFINITY, f64::min), sigmas().fold(0.0, f64::max));
         let distance = Bounds::exact(self.sensitivity);
-        let place = |sigma: f64| {
-            Bounds::exact(epsilon) * Bounds::exact(sigma).square() / distance - distance.times_power_of_two(-1)
+        let point = |sigma: f64| {
+            Bounds::exact(epsilon) * Bounds::exact(sigma).square() / distance
+                - distance.times_power_of_two(-1)
         };
-        let start = place(least).lower().max(-0.5 * self.sensitivity);
-        let (end, far) = (place(most).upper(), 1e3 * most);
+        let start = point(least).lower().max(-0.5 * self.sensitivity);
+        let (end, far) = (point(most).upper(), 1e3 * most);
         (start < far).then(|| OpenRange { start, end: end.min(far).max(start), cut: end > far })
     }
 
@@ -97,8 +102,8 @@ impl Loss<'_> {
         self.ln_sum(1, x)
     }
 
-    /// `t(x) = E[1/s^2 | x]`, with which `-(ln f)'(x) = x t(x)`. It decreases in `|x|`: its derivative is `-x
-    /// Var[1/s^2 | x]`.
+    /// `t(x) = E[1/s^2 | x]`, with which `-(ln f)'(x) = x t(x)`. It decreases in `|x|`: its
+    /// derivative is `-x Var[1/s^2 | x]`.
     fn precision(&self, x: Bounds) -> Bounds {
         (self.ln_sum(3, x) - self.ln_sum(1, x)).exp()
     }
@@ -110,7 +115,8 @@ impl Loss<'_> {
             // |x| is largest at an end, and least at an end or at 0.
             let near = if high >= 0.0 { 0.0 } else { -high };
             let most = self.ln_density(Bounds::exact(near)) - self.ln_density(shifted(high));
-            let least = self.ln_density(Bounds::exact(high.max(-low))) - self.ln_density(shifted(low));
+            let least =
+                self.ln_density(Bounds::exact(high.max(-low))) - self.ln_density(shifted(low));
             return Bounds::new(least.lower(), most.upper());
         }
         // The mean value theorem: l'(x) = (x + D) t(x + D) - x t(x), each factor monotone.
@@ -119,7 +125,8 @@ impl Loss<'_> {
         let most = shifted(high) * self.precision(shifted(low)) - left * self.precision(right);
         let slope = Bounds::new(least.lower(), most.upper());
         let middle = Bounds::exact(0.5 * low + 0.5 * high);
-        let at_middle = self.ln_density(middle) - self.ln_density(middle + Bounds::exact(self.sensitivity));
+        let at_middle =
+            self.ln_density(middle) - self.ln_density(middle + Bounds::exact(self.sensitivity));
         at_middle + slope * (left - middle).hull(right - middle)
     }
 
@@ -155,7 +162,8 @@ impl Loss<'_> {
                 continue;
             }
             let near = if low <= 0.0 { 0.0 } else { low };
-            let density = self.mixture.density_bounds(Bounds::exact(near)) / self.mixture.mass(&Bounds::ONE);
+            let density =
+                self.mixture.density_bounds(Bounds::exact(near)) / self.mixture.mass(&Bounds::ONE);
             let height = density * (loss - Bounds::exact(epsilon));
             let most = (height * (Bounds::exact(high) - Bounds::exact(low))).upper();
             open = open + Bounds::new(0.0, most.max(0.0));

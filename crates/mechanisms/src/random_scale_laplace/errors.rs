@@ -1,8 +1,10 @@
 //! The error of noise with a random scale.
 //!
-//! Given `T` the noise is Laplace of scale `1/T`, so `E|X| = E[1/T]`, `E[X^2] = 2 E[1/T^2]` and `P[|X| <= t] = 1 - M(-t)`. The entropy is
-//! `ln 2 - ∫ p ln p` with `p(x) = M'(-x)`: Table 1 of the paper lacks the `ln 2`, and has `M_b` where `M_{1/b}` is meant (erratum R4). What is infinite is
-//! reported as infinite: `E[1/T]` for a gamma distribution of shape at most 1 and for anything else that can come arbitrarily close to zero like `t` or slower.
+//! Given `T` the noise is Laplace of scale `1/T`, so `E|X| = E[1/T]`, `E[X^2] = 2 E[1/T^2]` and
+//! `P[|X| <= t] = 1 - M(-t)`. The entropy is `ln 2 - ∫ p ln p` with `p(x) = M'(-x)`: Table 1 of the
+//! paper lacks the `ln 2`, and has `M_b` where `M_{1/b}` is meant (erratum R4). What is infinite is
+//! reported as infinite: `E[1/T]` for a gamma distribution of shape at most 1 and for anything else
+//! that can come arbitrarily close to zero like `t` or slower.
 
 use super::decay::order_at_zero;
 use super::integrals::{Integral, integrate};
@@ -18,10 +20,15 @@ const INFINITE: f64 = f64::INFINITY;
 pub(super) fn errors(inverse_scale: &InverseScale) -> Errors {
     Errors {
         mean_absolute: mean_inverse_power(inverse_scale, 1),
-        root_mean_square: (Bounds::exact(2.0) * mean_inverse_power(inverse_scale, 2)).sqrt(),
+        root_mean_square: mean_square(inverse_scale).sqrt(),
         entropy: entropy(inverse_scale),
         quantile_95: quantile_95(inverse_scale),
     }
+}
+
+/// `2 E[T^-2]`.
+pub(super) fn mean_square(inverse_scale: &InverseScale) -> Bounds {
+    Bounds::exact(2.0) * mean_inverse_power(inverse_scale, 2)
 }
 
 /// `P[|X| <= t] = 1 - M(-t)`.
@@ -47,7 +54,7 @@ impl Formula for Within<'_> {
 }
 
 /// `E[T^-power]` for a power of 1 or 2.
-fn mean_inverse_power(inverse_scale: &InverseScale, power: u32) -> Bounds {
+pub(super) fn mean_inverse_power(inverse_scale: &InverseScale, power: u32) -> Bounds {
     let order = order_at_zero(inverse_scale);
     if order.upper() <= f64::from(power) {
         return Bounds::new(INFINITE, INFINITE);
@@ -74,7 +81,8 @@ impl Formula for InverseMoment<'_> {
             InverseScale::TwoPoint(family) => {
                 let weight = like.exactly(family.weight());
                 let inverse = |t: f64| (one.clone() / like.exactly(t)).powi(self.power);
-                weight.clone() * inverse(family.first()) + (one.clone() - weight) * inverse(family.second())
+                weight.clone() * inverse(family.first())
+                    + (one.clone() - weight) * inverse(family.second())
             }
             InverseScale::Gamma(family) => {
                 // 1/(theta (k-1)) and 1/(theta^2 (k-1)(k-2))
@@ -90,16 +98,20 @@ impl Formula for InverseMoment<'_> {
                 let width = like.exactly(family.upper()) - lower.clone();
                 (width.clone() / lower).ln_1p() / width
             }
-            InverseScale::Uniform(family) => one / (like.exactly(family.lower()) * like.exactly(family.upper())),
+            InverseScale::Uniform(family) => {
+                one / (like.exactly(family.lower()) * like.exactly(family.upper()))
+            }
             // Integrated, not evaluated.
             _ => like.exactly(f64::NAN),
         }
     }
 }
 
-fn entropy(inverse_scale: &InverseScale) -> Bounds {
+pub(super) fn entropy(inverse_scale: &InverseScale) -> Bounds {
     match inverse_scale {
-        InverseScale::Gamma(_) => evaluate_until(&GammaEntropy { inverse_scale }, |bounds| bounds.width() < 1e-15),
+        InverseScale::Gamma(_) => {
+            evaluate_until(&GammaEntropy { inverse_scale }, |bounds| bounds.width() < 1e-15)
+        }
         _ => Bounds::exact(2.0).ln() + integrate(inverse_scale, Integral::Entropy),
     }
 }
@@ -113,7 +125,8 @@ impl Formula for GammaEntropy<'_> {
     fn at<E: Enclosure>(&self, like: &E) -> E {
         let InverseScale::Gamma(family) = self.inverse_scale else { return like.exactly(f64::NAN) };
         let (shape, scale) = (like.exactly(family.shape()), like.exactly(family.scale()));
-        (like.exactly(2.0) / (shape.clone() * scale)).ln() + (shape.clone() + like.exactly(1.0)) / shape
+        (like.exactly(2.0) / (shape.clone() * scale)).ln()
+            + (shape.clone() + like.exactly(1.0)) / shape
     }
 }
 
@@ -140,7 +153,9 @@ impl Formula for Beyond<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use reticent_noise::random_scale::{Combined, GammaScale, TruncatedGaussianScale, UniformScale};
+    use reticent_noise::random_scale::{
+        Combined, GammaScale, TruncatedGaussianScale, UniformScale,
+    };
 
     fn sum(parts: Vec<InverseScale>) -> InverseScale {
         Combined::new(parts.into_iter().map(|part| (1.0, part)).collect()).expect("valid").into()
@@ -162,8 +177,14 @@ mod tests {
                 (integrated.entropy, closed.entropy),
                 (integrated.quantile_95, closed.quantile_95),
             ] {
-                assert!(a.lower() <= b.upper() && b.lower() <= a.upper(), "{first} + {second}: {a:?} {b:?}");
-                assert!(a.lower() == f64::INFINITY || a.relative_width() < 1e-11, "{first} + {second}: {a:?}");
+                assert!(
+                    a.lower() <= b.upper() && b.lower() <= a.upper(),
+                    "{first} + {second}: {a:?} {b:?}"
+                );
+                assert!(
+                    a.lower() == f64::INFINITY || a.relative_width() < 1e-11,
+                    "{first} + {second}: {a:?}"
+                );
             }
         }
     }
@@ -173,7 +194,10 @@ mod tests {
         let uniform: InverseScale = UniformScale::new(0.0, 1.0).expect("valid").into();
         let both = errors(&sum(vec![uniform.clone(), uniform]));
         // ∫_0^1 t/t dt + ∫_1^2 (2-t)/t dt = 2 ln 2, and ∫ t/t^2 diverges.
-        assert!(both.mean_absolute.contains(4f64.ln()) && both.mean_absolute.relative_width() < 1e-13, "{both:?}");
+        assert!(
+            both.mean_absolute.contains(4f64.ln()) && both.mean_absolute.relative_width() < 1e-13,
+            "{both:?}"
+        );
         assert_eq!(both.root_mean_square.lower(), f64::INFINITY);
     }
 
@@ -190,16 +214,23 @@ mod tests {
             (sum(vec![gamma(0.5), gamma(0.5)]), (true, true)),
         ] {
             let errors = errors(&family);
-            let found = [errors.mean_absolute, errors.root_mean_square].map(|bounds| bounds.lower() == f64::INFINITY);
+            let found = [errors.mean_absolute, errors.root_mean_square]
+                .map(|bounds| bounds.lower() == f64::INFINITY);
             assert_eq!((found[0], found[1]), infinite, "{family:?}: {errors:?}");
-            assert!(errors.entropy.is_finite() && errors.quantile_95.is_finite(), "{family:?}: {errors:?}");
+            assert!(
+                errors.entropy.is_finite() && errors.quantile_95.is_finite(),
+                "{family:?}: {errors:?}"
+            );
         }
     }
 
     #[test]
     fn usefulness_runs_from_zero_to_one_and_is_sharp_next_to_zero() {
         let family = UniformScale::new(0.5, 1.5).expect("valid").into();
-        assert_eq!((usefulness(&family, -1.0), usefulness(&family, 0.0)), (Bounds::ZERO, Bounds::ZERO));
+        assert_eq!(
+            (usefulness(&family, -1.0), usefulness(&family, 0.0)),
+            (Bounds::ZERO, Bounds::ZERO)
+        );
         assert_eq!(usefulness(&family, f64::INFINITY), Bounds::ONE);
         // t E[T] = t
         let near = usefulness(&family, 1e-200);

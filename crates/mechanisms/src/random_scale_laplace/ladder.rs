@@ -14,7 +14,8 @@ const PRECISIONS: [u32; 4] = [256, 512, 1024, 4096];
 /// A relative width that `f64` bounds of a sharp result have: a few units in the last place.
 const SHARP: f64 = 1e-15;
 
-/// Bounds on the number, each a proof by itself; higher precisions are tried until `enough` is satisfied.
+/// Bounds on the number, each a proof by itself; higher precisions are tried until `enough` is
+/// satisfied.
 pub(super) fn evaluate_until(formula: &impl Formula, enough: impl Fn(Bounds) -> bool) -> Bounds {
     let mut bounds = formula.at(&Wide::ONE).bounds();
     for precision in PRECISIONS {
@@ -52,7 +53,10 @@ mod tests {
             let bounds = evaluate(&Cancelling(x));
             assert!(bounds.relative_width() < 1e-15, "{exponent}: {bounds:?}");
             // x^2/2 < exp(x) - 1 - x < x^2/2 exp(x)
-            assert!(bounds.upper() >= 0.5 * x * x && bounds.lower() <= 0.5 * x * x * x.exp().next_up(), "{exponent}");
+            assert!(
+                bounds.upper() >= 0.5 * x * x && bounds.lower() <= 0.5 * x * x * x.exp().next_up(),
+                "{exponent}"
+            );
         }
     }
 }

@@ -1,20 +1,24 @@
 //! The exact privacy profile of a scalar with noise of a random scale.
 //!
-//! With `g(x) = ln E[T exp(-x T)]` the loss of an output `y`, between the answers 0 and `D`, is `g(|y|) - g(|y - D|)`. As `g` is convex and decreasing, it rises
-//! up to `y = 0` and falls from there to zero at `D/2`. Where it exceeds `epsilon` is therefore an interval `(-u, v)` with
+//! With `g(x) = ln E[T exp(-x T)]` the loss of an output `y`, between the answers 0 and `D`, is
+//! `g(|y|) - g(|y - D|)`. As `g` is convex and decreasing, it rises up to `y = 0` and falls from
+//! there to zero at `D/2`. Where it exceeds `epsilon` is therefore an interval `(-u, v)` with
 //!
-//! `g(u) - g(u + D) = epsilon` (`u` is infinite if there is none) and `g(v) - g(D - v) = epsilon`, `0 <= v <= D/2`,
+//! `g(u) - g(u + D) = epsilon` (`u` is infinite if there is none) and `g(v) - g(D - v) = epsilon`,
+//! `0 <= v <= D/2`,
 //!
 //! and with `Q(x) = E[exp(-x T)] / 2`
 //!
 //! `delta(epsilon) = F(u, v) = 1 - Q(u) - Q(v) - e^epsilon (Q(D - v) - Q(D + u))`.
 //!
-//! The derivative of `F` in `D` is `e^epsilon (f(D - v) - f(D + u)) >= 0`, so that `D` itself is the worst of all shifts up to `D`.
+//! The derivative of `F` in `D` is `e^epsilon (f(D - v) - f(D + u)) >= 0`, so that `D` itself is
+//! the worst of all shifts up to `D`.
 //!
 //! # Direction of error
-//! `delta` is the maximum of `F`, so `F` at any pair is a lower bound. The pair used lies inside the interval; what is missing at an end, say between `v_1` and
-//! `v`, is at most `(v_2 - v_1) f(D - v_2) (e^loss(v_1) - e^epsilon)` with a proved `v_2 >= v`: the square of the roots' error, which is why `f64` roots suffice for
-//! any `delta`.
+//! `delta` is the maximum of `F`, so `F` at any pair is a lower bound. The pair used lies inside
+//! the interval; what is missing at an end, say between `v_1` and `v`, is at most
+//! `(v_2 - v_1) f(D - v_2) (e^loss(v_1) - e^epsilon)` with a proved `v_2 >= v`: the square of the
+//! roots' error, which is why `f64` roots suffice for any `delta`.
 
 use super::ladder::{Formula, evaluate, evaluate_until};
 use reticent_noise::random_scale::InverseScale;
@@ -43,7 +47,8 @@ impl Profile<'_> {
         }
         let right = self.right_end(epsilon);
         let left = self.left_end(epsilon);
-        let inside = evaluate(&Gain { profile: self, epsilon, left: left.inside, right: right.inside });
+        let inside =
+            evaluate(&Gain { profile: self, epsilon, left: left.inside, right: right.inside });
         let missing = left.missing + right.missing;
         Bounds::new(inside.lower(), (inside + missing).upper()).clamp(0.0, 1.0)
     }
@@ -52,7 +57,9 @@ impl Profile<'_> {
     fn excess_loss(&self, near: f64, far: Far, epsilon: f64) -> Bounds {
         let formula = ExcessLoss { profile: self, near, far, epsilon };
         let negligible = 1e-27 * epsilon.max(self.pure_epsilon.lower());
-        evaluate_until(&formula, |bounds| bounds.relative_width() < 1e-9 || bounds.width() < negligible)
+        evaluate_until(&formula, |bounds| {
+            bounds.relative_width() < 1e-9 || bounds.width() < negligible
+        })
     }
 
     /// `v`, between 0 and `D/2`.
@@ -87,11 +94,14 @@ impl Profile<'_> {
         match monotone_root(loss, range, Direction::Decreasing) {
             Ok(root) => {
                 let density = Density { profile: self, near: root.lower(), far: Far::Beyond };
-                let missing = self.missing(loss(root.lower()), root.lower(), root.upper(), epsilon, &density);
+                let missing =
+                    self.missing(loss(root.lower()), root.lower(), root.upper(), epsilon, &density);
                 End { inside: root.lower(), missing }
             }
             Err(_) => {
-                let inside = greatest_where(|u| loss(u).lower() >= 0.0, Range::between(0.0, farthest)).unwrap_or(0.0);
+                let inside =
+                    greatest_where(|u| loss(u).lower() >= 0.0, Range::between(0.0, farthest))
+                        .unwrap_or(0.0);
                 // All of the mass around D that lies farther out.
                 let beyond = evaluate(&Tail { profile: self, near: inside });
                 End { inside, missing: self.gain_of(loss(inside), epsilon) * beyond }
@@ -115,7 +125,14 @@ impl Profile<'_> {
         Bounds::new(0.0, gain.upper().max(0.0))
     }
 
-    fn missing(&self, excess: Bounds, inside: f64, outside: f64, epsilon: f64, density: &Density) -> Bounds {
+    fn missing(
+        &self,
+        excess: Bounds,
+        inside: f64,
+        outside: f64,
+        epsilon: f64,
+        density: &Density,
+    ) -> Bounds {
         if inside == outside {
             return Bounds::ZERO;
         }

@@ -1,12 +1,18 @@
-//! The slope of the profile on a piece of locations by Taylor series: the last resort where `g` is nearly flat.
+//! The slope of the profile on a piece of locations by Taylor series: the last resort where `g` is
+//! nearly flat.
 //!
-//! Noise that is wide for the range makes all locations nearly alike. Then `g'` is a small remainder of terms that cancel, at first order in the width of a piece for the forms of
-//! [`super::slope`], which is not enough. Here `g` is expanded in `s - c` around the middle `c` of the piece with 100 bits, where cancellation does no harm, up to an order whose remainder is small whatever its enclosure:
-//! `g'(s) = sum_{k<m} k g_k (s - c)^(k-1) + m g_m(z) (s - c)^(m-1)`, `g_m` over the whole piece.
+//! Noise that is wide for the range makes all locations nearly alike. Then `g'` is a small
+//! remainder of terms that cancel, at first order in the width of a piece for the forms of
+//! [`super::slope`], which is not enough. Here `g` is expanded in `s - c` around the middle `c` of
+//! the piece with 100 bits, where cancellation does no harm, up to an order whose remainder is
+//! small whatever its enclosure: `g'(s) = sum_{k<m} k g_k (s - c)^(k-1) + m g_m(z) (s - c)^(m-1)`,
+//! `g_m` over the whole piece.
 //!
 //! # Formula
-//! `g = N_t / Z_t - e^epsilon N_s / Z_s` with `N_s = P[x < X < r - s]`, `N_t = P[x - u < X < r - t]`, and, `f` being the density of the noise,
-//! `Z_s' = f(s) - f(r - s)`, `N_s' = -f(x) x' - f(r - s)`, `N_t' = -f(x - u) x' - f(r - t)`. The cut follows from `q(x) = epsilon - ln(Z_s / Z_t)`, one coefficient at a time.
+//! `g = N_t / Z_t - e^epsilon N_s / Z_s` with `N_s = P[x < X < r - s]`,
+//! `N_t = P[x - u < X < r - t]`, and, `f` being the density of the noise, `Z_s' = f(s) - f(r - s)`,
+//! `N_s' = -f(x) x' - f(r - s)`, `N_t' = -f(x - u) x' - f(r - t)`. The cut follows from
+//! `q(x) = epsilon - ln(Z_s / Z_t)`, one coefficient at a time.
 
 use super::tails::Tails;
 use super::{End, Search};
@@ -24,33 +30,39 @@ impl Search<'_> {
             return None;
         }
         let share = 0.5 * (from.share + to.share);
-        let middle = self.end(share, f64::INFINITY).place;
+        let middle = self.end(share, f64::INFINITY).point;
         let level = Wide::exact(self.epsilon) - (middle.mass_s / middle.mass_t).ln();
-        let (low, high) = self.crossing(level, -middle.s.bounds().upper(), middle.above_s.bounds().upper());
+        let (low, high) =
+            self.crossing(level, -middle.s.bounds().upper(), middle.above_s.bounds().upper());
         let cut = Wide::from_bounds(Bounds::new(low, high));
         let x = Jet::variable(cut, ORDER);
-        let loss = self.power_series(&x) - self.power_series(&(x - Jet::constant(self.shift, ORDER)));
+        let loss =
+            self.power_series(&x) - self.power_series(&(x - Jet::constant(self.shift, ORDER)));
         let loss: Vec<Wide> = (0..=ORDER).map(|k| loss.coefficient(k)).collect();
         let at_middle = self.profile_series(&self.tails, &middle.s, &cut, &loss, None)?;
-        let s = from.place.s.bounds().hull(to.place.s.bounds());
+        let s = from.point.s.bounds().hull(to.point.s.bounds());
         let tails = Tails::new(self.order, &Bounds::ONE);
-        let moved = from.place.s.bounds().hull(to.place.t.bounds());
+        let moved = from.point.s.bounds().hull(to.point.t.bounds());
         let cuts = self.cuts(from, to);
         // q(x) is the loss of noise x - u.
-        let move_by = Shift { order: self.order, sensitivity: self.interval.sensitivity, scale: self.scale };
+        let move_by =
+            Shift { order: self.order, sensitivity: self.interval.sensitivity, scale: self.scale };
         let loss = loss_coefficients(&move_by, cuts - self.shift.bounds(), ORDER);
-        let over_piece = self.profile_series(&tails, &s, &cuts, &loss, Some(&moved))?.coefficient(ORDER);
+        let over_piece =
+            self.profile_series(&tails, &s, &cuts, &loss, Some(&moved))?.coefficient(ORDER);
         let step = s - middle.s.bounds();
         let count = |k: usize| Bounds::exact(k as f64);
-        let slope = (1..ORDER)
-            .rev()
-            .fold(count(ORDER) * over_piece, |sum, k| sum * step + count(k) * at_middle.coefficient(k).bounds());
+        let slope = (1..ORDER).rev().fold(count(ORDER) * over_piece, |sum, k| {
+            sum * step + count(k) * at_middle.coefficient(k).bounds()
+        });
         slope.is_finite().then_some(slope)
     }
 
     /// The Taylor coefficients of `g` at the location, or all locations, `s`, whose cut is `x`.
     ///
-    /// Over many locations `ln Z_t - ln Z_s` would lose that it is small; there its coefficients are taken to be `u` times those of the derivative of `ln Z` somewhere between, on all that is `moved` over.
+    /// Over many locations `ln Z_t - ln Z_s` would lose that it is small; there its coefficients
+    /// are taken to be `u` times those of the derivative of `ln Z` somewhere between, on all that
+    /// is `moved` over.
     fn profile_series<E: Enclosure>(
         &self,
         tails: &Tails<E>,
@@ -72,7 +84,9 @@ impl Search<'_> {
         };
         // Of what is not negative, whole powers are products, also at zero.
         let whole = self.order.get().fract() == 0.0;
-        let within = |x: &Jet<E>| if whole { x.clone().powi(self.order.get() as u32) } else { self.order.power(x) };
+        let within = |x: &Jet<E>| {
+            if whole { x.clone().powi(self.order.get() as u32) } else { self.order.power(x) }
+        };
         let density = |x: &Jet<E>| density_at(within(x));
         let mass = |below: &Jet<E>, above: &Jet<E>| {
             let part = |x: &Jet<E>| tails.within(&x.coefficient(0));
@@ -83,7 +97,8 @@ impl Search<'_> {
             None => constant(epsilon.clone()) - (mass_s.clone() / mass_t.clone()).ln(),
             Some(locations) => {
                 let s = Jet::variable(locations.clone(), ORDER + 1);
-                let above = Jet::constant(self.interval.range(self.scale, locations), ORDER + 1) - s.clone();
+                let above = Jet::constant(self.interval.range(self.scale, locations), ORDER + 1)
+                    - s.clone();
                 let log_mass = mass(&s, &above)?.ln();
                 let change = |k: usize| {
                     let next = log_mass.coefficient(k + 1);
@@ -102,10 +117,14 @@ impl Search<'_> {
             )
         };
         let from_t = cut.clone() - shift;
-        Some(beyond(&from_t, &above_t)? / mass_t - constant(epsilon.exp()) * (beyond(&cut, &above_s)? / mass_s))
+        Some(
+            beyond(&from_t, &above_t)? / mass_t
+                - constant(epsilon.exp()) * (beyond(&cut, &above_s)? / mass_s),
+        )
     }
 
-    /// `x(s)` with `q(x) = level`, for the coefficients `q_j` of `q` at `x`: each coefficient from `q_1 x_k`, which is what the level has and the higher powers of the earlier ones have not.
+    /// `x(s)` with `q(x) = level`, for the coefficients `q_j` of `q` at `x`: each coefficient from
+    /// `q_1 x_k`, which is what the level has and the higher powers of the earlier ones have not.
     fn cut_series<E: Enclosure>(x: &E, loss: &[E], level: &Jet<E>) -> Option<Jet<E>> {
         let mut step = vec![x.exactly(0.0)];
         for k in 1..=ORDER {

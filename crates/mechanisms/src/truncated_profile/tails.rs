@@ -74,7 +74,7 @@ impl<E: Enclosure> Tails<E> {
 }
 
 /// Two answers, `s = share (r - u)` and `t = s + u`, where they are and what is within the range.
-pub(super) struct Place<E> {
+pub(super) struct Point<E> {
     pub(super) s: E,
     pub(super) t: E,
     /// `r - s`.
@@ -85,17 +85,26 @@ pub(super) struct Place<E> {
     pub(super) mass_t: E,
 }
 
-impl<E: Enclosure> Place<E> {
+impl<E: Enclosure> Point<E> {
     /// `share` and `1 - share` are `f64`.
-    pub(super) fn new(tails: &Tails<E>, interval: &Interval, scale: f64, share: f64, like: &E) -> Self {
+    pub(super) fn new(
+        tails: &Tails<E>,
+        interval: &Interval,
+        scale: f64,
+        share: f64,
+        like: &E,
+    ) -> Self {
         let shift = interval.shift(scale, like);
-        let free =
-            if interval.covers_range() { like.exactly(0.0) } else { interval.range(scale, like) - shift.clone() };
+        let free = if interval.covers_range() {
+            like.exactly(0.0)
+        } else {
+            interval.range(scale, like) - shift.clone()
+        };
         let s = free.clone() * like.exactly(share);
         let above_t = free * like.exactly(1.0 - share);
         let (t, above_s) = (s.clone() + shift.clone(), above_t.clone() + shift);
         let mass_s = tails.within(&s) + tails.within(&above_s);
         let mass_t = tails.within(&t) + tails.within(&above_t);
-        Place { s, t, above_s, above_t, mass_s, mass_t }
+        Point { s, t, above_s, above_t, mass_s, mass_t }
     }
 }

@@ -40,15 +40,23 @@ pub fn combined(parts: &[(f64, InverseScale)]) -> InverseScale {
 
 fn family(row: &Value) -> InverseScale {
     let parameter = |name: &str| number(&row["params"][name]);
-    let list = |name: &str| -> Vec<f64> { row["params"][name].as_array().unwrap().iter().map(number).collect() };
+    let list = |name: &str| -> Vec<f64> {
+        row["params"][name].as_array().unwrap().iter().map(number).collect()
+    };
     match row["family"].as_str().unwrap() {
         "gamma" => gamma(parameter("k"), parameter("theta")),
         "uniform" => uniform(parameter("a"), parameter("b")),
-        "truncated_gaussian" => normal(parameter("mu"), parameter("sigma"), parameter("a"), parameter("b")),
+        "truncated_gaussian" => {
+            normal(parameter("mu"), parameter("sigma"), parameter("a"), parameter("b"))
+        }
         "bernoulli_two_point" => two_point(parameter("t0"), parameter("t1"), parameter("P(t0)")),
         "combined_sum" => {
             let (g, u, n, a) = (list("gamma"), list("uniform"), list("tgauss"), list("a"));
-            combined(&[(a[0], gamma(g[0], g[1])), (a[1], uniform(u[0], u[1])), (a[2], normal(n[0], n[1], n[2], n[3]))])
+            combined(&[
+                (a[0], gamma(g[0], g[1])),
+                (a[1], uniform(u[0], u[1])),
+                (a[2], normal(n[0], n[1], n[2], n[3])),
+            ])
         }
         other => panic!("unknown family {other}"),
     }
@@ -71,11 +79,16 @@ pub fn families() -> Vec<InverseScale> {
 }
 
 pub fn calibrate(shape: InverseScale, epsilon: f64, sensitivity: f64) -> RandomScaleLaplace {
-    RandomScaleLaplace::calibrate(shape, Epsilon::new(epsilon).unwrap(), distance(sensitivity)).unwrap()
+    RandomScaleLaplace::calibrate(
+        shape,
+        &distance(sensitivity).into(),
+        Epsilon::new(epsilon).unwrap(),
+    )
+    .unwrap()
 }
 
 pub fn given(family: &InverseScale) -> RandomScaleLaplace {
-    RandomScaleLaplace::with_inverse_scale(family.clone(), distance(1.0)).unwrap()
+    RandomScaleLaplace::with_inverse_scale(family.clone(), &distance(1.0).into()).unwrap()
 }
 
 pub fn certified(mechanism: &RandomScaleLaplace) -> Bounds {
@@ -107,8 +120,16 @@ impl Numbers {
             0 => two_point(size, size * self.power(-2.0, 2.0), self.next()),
             1 => gamma(self.power(-0.9, 2.0), size),
             2 => uniform(size * self.next().min(0.999), size),
-            3 => normal(size * (self.next() - 0.5), size * self.power(-1.0, 1.0), 0.1 * size * self.next(), size),
-            _ => combined(&[(self.power(-2.0, 2.0), gamma(self.power(-0.9, 2.0), size)), (1.0, uniform(0.0, size))]),
+            3 => normal(
+                size * (self.next() - 0.5),
+                size * self.power(-1.0, 1.0),
+                0.1 * size * self.next(),
+                size,
+            ),
+            _ => combined(&[
+                (self.power(-2.0, 2.0), gamma(self.power(-0.9, 2.0), size)),
+                (1.0, uniform(0.0, size)),
+            ]),
         }
     }
 }
