@@ -1,13 +1,15 @@
-//! How far apart the bounds of the default accountant are, and how long they take, at random points of its whole range.
+//! How far apart the bounds of the default accountant are, and how long they take, at random points
+//! of its whole range.
 //!
 //!     cargo run --release -p reticent-accounting --example widths -- [POINTS] [PRECISION] [SEED]
 //!
-//! Every number of a point is drawn log-uniformly: `epsilon` from 1e-3 to 500 (aimed at; other points are left out), `delta` from 1e-30 to 0.1, the number of releases from 1 to a
-//! million, the rate of a sample from 1e-6 to 1. Prints a line a point: the relative width of `epsilon` over the precision, milliseconds of processor time, the point. A width
-//! above 1 misses what was asked for.
+//! Every number of a point is drawn log-uniformly: `epsilon` from 1e-3 to 500 (aimed at; other
+//! points are left out), `delta` from 1e-30 to 0.1, the number of releases from 1 to a million, the
+//! rate of a sample from 1e-6 to 1. Prints a line a point: the relative width of `epsilon` over the
+//! precision, milliseconds of processor time, the point. A width above 1 misses what was asked for.
 #![allow(clippy::disallowed_methods, reason = "draws random points; proves nothing")]
 
-use reticent_accounting::{Accountant, Charges, LossDistribution};
+use reticent_accounting::{Accountant, Composition, LossDistribution};
 use reticent_events::Event;
 use reticent_mechanisms::Delta;
 
@@ -18,7 +20,8 @@ struct Draws(u64);
 
 impl Draws {
     fn uniform(&mut self) -> f64 {
-        self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        self.0 =
+            self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
         (self.0 >> 11) as f64 / (1u64 << 53) as f64
     }
 
@@ -31,14 +34,22 @@ impl Draws {
         let each = mu / times.sqrt();
         match (self.uniform() * 6.0) as u32 {
             0 => Event::Laplace { scale: 1.0, sensitivity: each },
-            1 => Event::RandomizedResponse { epsilon: each, categories: 2 + self.between(1.0, 100.0) as u64 },
+            1 => Event::RandomizedResponse {
+                epsilon: each,
+                categories: 2 + self.between(1.0, 100.0) as u64,
+            },
             2 => Event::DiscreteLaplace { scale: self.between(1.0, 1e3), sensitivity: 1 },
-            3 => self.sampled(each, |strength| Event::Laplace { scale: 1.0, sensitivity: strength }),
-            _ => self.sampled(each, |strength| Event::Gaussian { sigma: 1.0, sensitivity: strength }),
+            3 => {
+                self.sampled(each, |strength| Event::Laplace { scale: 1.0, sensitivity: strength })
+            }
+            _ => {
+                self.sampled(each, |strength| Event::Gaussian { sigma: 1.0, sensitivity: strength })
+            }
         }
     }
 
-    /// A release on a sample whose loss has a deviation of about `deviation`: `r sqrt(e^(mu^2) - 1)` for Gaussian noise.
+    /// A release on a sample whose loss has a deviation of about `deviation`:
+    /// `r sqrt(e^(mu^2) - 1)` for Gaussian noise.
     fn sampled(&mut self, deviation: f64, event: impl Fn(f64) -> Event) -> Event {
         let rate = self.between(1e-6, 1.0);
         let strength = (deviation / rate).powi(2).ln_1p().sqrt();
@@ -55,7 +66,10 @@ impl Draws {
         let most = 1e6 / kinds;
         let mut one = || {
             let times = self.between(1.0, most).round();
-            Event::Repetition { times: times as u64, event: Box::new(self.release(mu / kinds.sqrt(), times)) }
+            Event::Repetition {
+                times: times as u64,
+                event: Box::new(self.release(mu / kinds.sqrt(), times)),
+            }
         };
         ((0..kinds as u64).map(|_| one()).collect(), delta)
     }
@@ -69,22 +83,27 @@ fn processor_time() -> Result<f64, Error> {
 
 fn main() -> Result<(), Error> {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
-    let number = |i: usize, otherwise: f64| arguments.get(i).map_or(Ok(otherwise), |text| text.parse::<f64>());
+    let number = |i: usize, otherwise: f64| {
+        arguments.get(i).map_or(Ok(otherwise), |text| text.parse::<f64>())
+    };
     let (points, precision, seed) = (number(0, 100.0)?, number(1, 1e-4)?, number(2, 1.0)?);
     let accountant = LossDistribution::new(precision)?;
     let mut draws = Draws(seed as u64);
     let (mut inside, mut missed, mut worst, mut longest) = (0, 0, 0.0_f64, 0.0_f64);
     while f64::from(inside) < points {
         let (events, delta) = draws.point();
-        let charges = Charges::new(&events)?;
+        let composition = Composition::new(&events)?;
         let start = processor_time()?;
-        let found = accountant.epsilon(&charges, Delta::new(delta)?)?;
+        let found = accountant.epsilon(&composition, Delta::new(delta)?)?;
         let milliseconds = processor_time()? - start;
         if !(found.upper() >= 1e-3 && found.lower() <= 500.0) {
             continue;
         }
         let width = (found.upper() - found.lower()) / found.upper() / precision;
-        println!("{width:9.2e} {milliseconds:9.1} ms  {found:?} at {delta:.1e}  {}", described(&charges));
+        println!(
+            "{width:9.2e} {milliseconds:9.1} ms  {found:?} at {delta:.1e}  {}",
+            described(&composition)
+        );
         inside += 1;
         missed += i32::from(width > 1.0);
         (worst, longest) = (worst.max(width), longest.max(milliseconds));
@@ -93,15 +112,17 @@ fn main() -> Result<(), Error> {
     Ok(())
 }
 
-fn described(charges: &Charges) -> String {
+fn described(composition: &Composition) -> String {
     let one = |event: &Event| match event {
         Event::Laplace { sensitivity, .. } => format!("laplace {sensitivity:.3e}"),
         Event::Gaussian { sensitivity, .. } => format!("gaussian {sensitivity:.3e}"),
         other => format!("{other:?}"),
     };
-    let kinds = charges.iter().map(|charge| match &charge.event {
-        Event::PoissonSubsampled { rate, event } => format!("{} x {} on {rate:.2e}", charge.times, one(event)),
-        event => format!("{} x {}", charge.times, one(event)),
+    let kinds = composition.iter().map(|component| match &component.event {
+        Event::PoissonSubsampled { rate, event } => {
+            format!("{} x {} on {rate:.2e}", component.times, one(event))
+        }
+        event => format!("{} x {}", component.times, one(event)),
     });
     kinds.collect::<Vec<_>>().join(", ")
 }

@@ -1,7 +1,7 @@
-//! Basic composition: losses add, and so do exceptions.
+//! Basic composition: losses add, and so do deltas.
 
-use crate::promise::{Promises, above, excepted};
-use crate::{Accountant, AccountingError, Charges};
+use crate::guarantee::{Guarantees, above, fixed_delta};
+use crate::{Accountant, AccountingError, Composition};
 use reticent_mechanisms::{Delta, Epsilon};
 use reticent_numerics::root::{Range, least_at_most};
 use reticent_numerics::rounding::{add_up, mul_up};
@@ -10,13 +10,15 @@ use reticent_numerics::{Bounds, Enclosure};
 /// Basic composition.
 ///
 /// # Theorem
-/// Releases that are `(epsilon_i, delta_i)`-differentially private are together `(sum epsilon_i, sum delta_i)`-differentially private, also when each is chosen from
-/// the answers before it (Dwork, Kenthapadi, McSherry, Mironov, Naor 2006).
+/// Releases that are `(epsilon_i, delta_i)`-differentially private are together
+/// `(sum epsilon_i, sum delta_i)`-differentially private, also when each is chosen from the answers
+/// before it (Dwork, Kenthapadi, McSherry, Mironov, Naor 2006).
 ///
 /// # Reading
-/// A pure event enters with its loss and takes no `delta`. "Some `(epsilon, delta)` mechanism" takes the `delta` it says. What is left of the budget is
-/// divided equally among all other releases, each of which enters with its own certified loss at that share. Where the exceptions alone exceed the budget,
-/// the bound is infinite.
+/// A pure event enters with its loss and takes no `delta`. "Some `(epsilon, delta)` mechanism"
+/// takes the `delta` it says. What is left of the budget is divided equally among all other
+/// releases, each of which enters with its own certified loss at that share. Where the deltas
+/// of approximate guarantees alone exceed the budget, the bound is infinite.
 ///
 /// # Direction
 /// An upper bound; from below it says 0.
@@ -28,29 +30,37 @@ impl Accountant for BasicComposition {
         "basic"
     }
 
-    fn epsilon(&self, charges: &Charges, delta: Delta) -> Result<Bounds, AccountingError> {
-        Ok(Bounds::new(0.0, Promises::of(charges)?.loss_at(delta.get())?))
+    fn epsilon(&self, composition: &Composition, delta: Delta) -> Result<Bounds, AccountingError> {
+        Ok(Bounds::new(0.0, Guarantees::of(composition)?.loss_at(delta.get())?))
     }
 
-    fn delta(&self, charges: &Charges, epsilon: Epsilon) -> Result<Bounds, AccountingError> {
-        Ok(Bounds::new(0.0, delta_of(&Promises::of(charges)?, epsilon.get())?))
+    fn delta(
+        &self,
+        composition: &Composition,
+        epsilon: Epsilon,
+    ) -> Result<Bounds, AccountingError> {
+        Ok(Bounds::new(0.0, delta_of(&Guarantees::of(composition)?, epsilon.get())?))
     }
 }
 
 /// An upper bound on `delta` at a loss.
-pub(crate) fn delta_of(promises: &Promises, epsilon: f64) -> Result<f64, AccountingError> {
-    match promises.pure() {
+pub(crate) fn delta_of(guarantees: &Guarantees, epsilon: f64) -> Result<f64, AccountingError> {
+    match guarantees.pure() {
         Some(loss) => Ok(delta_of_pure(loss, epsilon)),
-        None => least_delta(epsilon, |delta| promises.loss_at(delta)),
+        None => least_delta(epsilon, |delta| guarantees.loss_at(delta)),
     }
 }
 
-/// The exceptions of all approximate promises together.
-pub(crate) fn excepted_by(charges: &Charges) -> f64 {
-    charges.iter().map(|charge| mul_up(above(charge.times), excepted(&charge.event))).fold(0.0, add_up)
+/// The deltas of all approximate guarantees together.
+pub(crate) fn fixed_delta_of(composition: &Composition) -> f64 {
+    composition
+        .iter()
+        .map(|component| mul_up(above(component.times), fixed_delta(&component.event)))
+        .fold(0.0, add_up)
 }
 
-/// The least `delta`, to a millionth of itself, at which a loss that decreases in it is proved to be at most `epsilon`; 1 where there is none.
+/// The least `delta`, to a millionth of itself, at which a loss that decreases in it is proved to
+/// be at most `epsilon`; 1 where there is none.
 ///
 /// # Errors
 /// That of `loss`.
@@ -74,7 +84,8 @@ pub(crate) fn least_delta(
     failed.map_or(Ok(found.unwrap_or(1.0)), Err)
 }
 
-/// `(e^loss - e^epsilon)/(e^loss + 1)`: no mechanism that is purely `loss`-private has a larger `delta` (Kairouz, Oh, Viswanath 2015). Rounded up.
+/// `(e^loss - e^epsilon)/(e^loss + 1)`: no mechanism that is purely `loss`-private has a larger
+/// `delta` (Kairouz, Oh, Viswanath 2015). Rounded up.
 pub(crate) fn delta_of_pure(loss: f64, epsilon: f64) -> f64 {
     if epsilon >= loss {
         return 0.0;
@@ -93,15 +104,19 @@ mod tests {
     use reticent_events::Event;
 
     fn ask(events: &[Event], delta: f64) -> f64 {
-        let charges = Charges::new(events).expect("valid");
-        BasicComposition.epsilon(&charges, Delta::new(delta).expect("valid")).expect("covered").upper()
+        let composition = Composition::new(events).expect("valid");
+        BasicComposition
+            .epsilon(&composition, Delta::new(delta).expect("valid"))
+            .expect("covered")
+            .upper()
     }
 
     #[test]
-    fn losses_and_exceptions_add() {
+    fn losses_and_deltas_add() {
         let pure = Event::Laplace { scale: 4.0, sensitivity: 1.0 };
-        let promise = Event::Approximate { epsilon: 0.5, delta: 1e-7 };
-        let events = [Event::Repetition { times: 8, event: Box::new(pure) }, promise.clone(), promise];
+        let guarantee = Event::Approximate { epsilon: 0.5, delta: 1e-7 };
+        let events =
+            [Event::Repetition { times: 8, event: Box::new(pure) }, guarantee.clone(), guarantee];
         assert_eq!(ask(&events, 3e-7), 3.0);
         assert_eq!(ask(&events, 1.9e-7), f64::INFINITY);
     }
@@ -114,16 +129,24 @@ mod tests {
         assert!((ask(std::slice::from_ref(&many), 1e-5) - 10.0).abs() < 1e-5);
         let taken = Event::Approximate { epsilon: 0.25, delta: 3e-5 };
         assert!((ask(&[many.clone(), taken], 4e-5) - 10.25).abs() < 1e-4);
-        let charges = Charges::new(&[many]).expect("valid");
-        let delta = BasicComposition.delta(&charges, Epsilon::new(10.0).expect("valid")).expect("covered").upper();
+        let composition = Composition::new(&[many]).expect("valid");
+        let delta = BasicComposition
+            .delta(&composition, Epsilon::new(10.0).expect("valid"))
+            .expect("covered")
+            .upper();
         assert!((delta / 1e-5 - 1.0).abs() < 1e-4, "{delta:e}");
     }
 
     #[test]
     fn below_the_pure_sum_a_delta_remains() {
-        let charges = Charges::new(&[Event::Approximate { epsilon: 2.0, delta: 0.0 }]).expect("valid");
-        let at =
-            |epsilon| BasicComposition.delta(&charges, Epsilon::new(epsilon).expect("valid")).expect("covered").upper();
+        let composition =
+            Composition::new(&[Event::Approximate { epsilon: 2.0, delta: 0.0 }]).expect("valid");
+        let at = |epsilon| {
+            BasicComposition
+                .delta(&composition, Epsilon::new(epsilon).expect("valid"))
+                .expect("covered")
+                .upper()
+        };
         assert_eq!(at(2.0), 0.0);
         assert!((at(1.0) / ((2f64.exp() - 1f64.exp()) / (1.0 + 2f64.exp())) - 1.0).abs() < 1e-14);
         assert!((at(0.0) - 1f64.tanh()).abs() < 1e-15);

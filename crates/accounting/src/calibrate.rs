@@ -1,8 +1,13 @@
 //! The inverse question: the least noise with which several releases keep a budget together.
-#![allow(clippy::disallowed_methods, reason = "estimates that steer a search; its result is proved anew")]
+#![allow(
+    clippy::disallowed_methods,
+    reason = "estimates that steer a search; its result is proved anew"
+)]
 
 use crate::conversion::{delta_of_zero_concentrated, loss_of_zero_concentrated};
-use crate::{Accountant, AccountingError, Charges, GaussianDp, LossDistribution, zero_concentration};
+use crate::{
+    Accountant, AccountingError, Composition, GaussianDp, LossDistribution, zero_concentration,
+};
 use reticent_events::Event;
 use reticent_mechanisms::{Delta, Epsilon};
 use reticent_numerics::Bounds;
@@ -15,9 +20,11 @@ pub struct LeastScale {
     pub scale: f64,
     /// The greatest scale that was proved to exceed the budget; 0 if that was proved of none.
     pub too_small: f64,
-    /// Bounds on the `epsilon` of all releases at the budget's `delta`; the upper one is within the budget.
+    /// Bounds on the `epsilon` of all releases at the budget's `delta`; the upper one is within the
+    /// budget.
     pub epsilon: Bounds,
-    /// Bounds on the `delta` of all releases at the budget's `epsilon`; the upper one is within the budget.
+    /// Bounds on the `delta` of all releases at the budget's `epsilon`; the upper one is within the
+    /// budget.
     pub delta: Bounds,
     /// The accountant whose proof it is.
     pub accountant: &'static str,
@@ -26,19 +33,25 @@ pub struct LeastScale {
 /// The least scale in `range` at which the events of `events_at` keep `(epsilon, delta)` together.
 ///
 /// # Contract
-/// `events_at` says what is released at a scale; more scale must mean no less privacy, or the result need not be near the least one. It is
-/// a proof in any case: an accountant has bounded the releases at the scale that is returned.
+/// `events_at` says what is released at a scale; more scale must mean no less privacy, or the
+/// result need not be near the least one. It is a proof in any case: an accountant has bounded the
+/// releases at the scale that is returned.
 ///
 /// # Method
-/// The logarithm of `epsilon(delta)` is nearly linear in that of the scale, with a slope near -1 (`epsilon` goes with `1/sigma` for many small losses, with `1/sigma^2` for few
-/// large ones), where that of `delta(epsilon)` falls over hundreds of orders of magnitude. So the search is a secant method on logarithms of `epsilon`, inside a bracket; for a budget of `epsilon = 0`, on those of `delta`.
-/// It begins where zero-concentration says, which needs no accountant, goes on with a rough accountant and ends with one of the `precision` that was asked for. A last
-/// run or two, below, look for a scale at which the lower bound exceeds the budget.
+/// The logarithm of `epsilon(delta)` is nearly linear in that of the scale, with a slope near -1
+/// (`epsilon` goes with `1/sigma` for many small losses, with `1/sigma^2` for few large ones),
+/// where that of `delta(epsilon)` falls over hundreds of orders of magnitude. So the search is a
+/// secant method on logarithms of `epsilon`, inside a bracket; for a budget of `epsilon = 0`, on
+/// those of `delta`. It begins where zero-concentration says, which needs no accountant, goes on
+/// with a rough accountant and ends with one of the `precision` that was asked for. A last run or
+/// two, below, look for a scale at which the lower bound exceeds the budget.
 ///
-/// Gaussian noise without sampling is done by [`GaussianDp`], which is exact; everything else by [`LossDistribution`].
+/// Gaussian noise without sampling is done by [`GaussianDp`], which is exact; everything else by
+/// [`LossDistribution`].
 ///
 /// # Errors
-/// Those of `events_at` and of the accountants; [`AccountingError::NotProved`] if no scale in the range is proved to keep the budget.
+/// Those of `events_at` and of the accountants; [`AccountingError::NotProved`] if no scale in the
+/// range is proved to keep the budget.
 pub fn least_scale<E: From<AccountingError>>(
     events_at: impl Fn(f64) -> Result<Vec<Event>, E>,
     epsilon: Epsilon,
@@ -53,7 +66,8 @@ pub fn least_scale<E: From<AccountingError>>(
     let question = Question { events_at, epsilon, delta, range };
     let fine = LossDistribution::new(precision)?;
     let guess = question.guess()?;
-    let is_gaussian = question.ask(&GaussianDp, guess).is_ok_and(|probe| probe.figure.lower() > 0.0);
+    let is_gaussian =
+        question.ask(&GaussianDp, guess).is_ok_and(|probe| probe.figure.lower() > 0.0);
     if is_gaussian {
         return question.answer(&GaussianDp, guess, EXACT);
     }
@@ -116,28 +130,31 @@ where
         (figure / self.limit()).ln().clamp(-STEEPEST, STEEPEST)
     }
 
-    fn charges(&self, scale: f64) -> Result<Charges, E> {
-        Ok(Charges::new(&(self.events_at)(scale)?)?)
+    fn composition(&self, scale: f64) -> Result<Composition, E> {
+        Ok(Composition::new(&(self.events_at)(scale)?)?)
     }
 
     /// What an accountant says; where it proves nothing, that nothing is known.
     fn ask(&self, accountant: &dyn Accountant, scale: f64) -> Result<Probe, E> {
-        let charges = self.charges(scale)?;
+        let composition = self.composition(scale)?;
         let figure = if self.epsilon.get() > 0.0 {
-            accountant.epsilon(&charges, self.delta)
+            accountant.epsilon(&composition, self.delta)
         } else {
-            accountant.delta(&charges, self.epsilon)
+            accountant.delta(&composition, self.epsilon)
         };
         match figure {
             Ok(figure) => Ok(Probe { scale, figure }),
-            Err(AccountingError::NotProved(_)) => Ok(Probe { scale, figure: Bounds::new(0.0, f64::INFINITY) }),
+            Err(AccountingError::NotProved(_)) => {
+                Ok(Probe { scale, figure: Bounds::new(0.0, f64::INFINITY) })
+            }
             Err(error) => Err(error.into()),
         }
     }
 
     /// Where to begin, by zero-concentration.
     ///
-    /// A sample has no `rho` in general. Its divergence of order 2 is `ln(1 + q^2 (e^(2 rho) - 1))` for Gaussian noise, which is taken for all orders here: nothing is proved from it.
+    /// A sample has no `rho` in general. Its divergence of order 2 is `ln(1 + q^2 (e^(2 rho) - 1))`
+    /// for Gaussian noise, which is taken for all orders here: nothing is proved from it.
     fn guess(&self) -> Result<f64, E> {
         let rho_of = |event: &Event| match event {
             Event::PoissonSubsampled { rate, event } => {
@@ -148,9 +165,11 @@ where
             event => zero_concentration(event),
         };
         let rough = |scale: f64| {
-            let charges = self.charges(scale)?;
-            let rhos: Result<Vec<f64>, AccountingError> =
-                charges.iter().map(|charge| Ok(charge.times as f64 * rho_of(&charge.event)?)).collect();
+            let composition = self.composition(scale)?;
+            let rhos: Result<Vec<f64>, AccountingError> = composition
+                .iter()
+                .map(|component| Ok(component.times as f64 * rho_of(&component.event)?))
+                .collect();
             let rho: f64 = rhos?.iter().sum();
             let figure = if self.epsilon.get() > 0.0 {
                 loss_of_zero_concentrated(rho, self.delta.get())
@@ -166,42 +185,58 @@ where
     }
 
     /// The least scale, within `tolerance`, at which the figure is proved to be within the limit.
-    fn search(&self, start: f64, tolerance: f64, ask: impl Fn(f64) -> Result<Probe, E>) -> Result<Found, E> {
+    fn search(
+        &self,
+        start: f64,
+        tolerance: f64,
+        ask: impl Fn(f64) -> Result<Probe, E>,
+    ) -> Result<Found, E> {
         let (lowest, highest) = (self.range.start().ln(), self.range.end().ln());
         let mut exceeds: Option<(f64, f64)> = None;
         let mut keeps: Option<(f64, f64, Probe)> = None;
-        let (mut place, mut slope, mut too_small) = (start.ln(), -1.0_f64, 0.0_f64);
+        let (mut log_scale, mut slope, mut too_small) = (start.ln(), -1.0_f64, 0.0_f64);
         let mut last: Option<(f64, f64)> = None;
         for run in 1..=MOST_RUNS {
-            let probe = ask(if place <= lowest { *self.range.start() } else { place.exp().min(*self.range.end()) })?;
+            let probe = ask(if log_scale <= lowest {
+                *self.range.start()
+            } else {
+                log_scale.exp().min(*self.range.end())
+            })?;
             let height = self.height(probe.figure.upper());
             if probe.figure.lower() > self.limit() {
                 too_small = too_small.max(probe.scale);
             }
             if probe.figure.upper() <= self.limit() {
-                keeps = Some((place, height, probe));
+                keeps = Some((log_scale, height, probe));
             } else {
-                exceeds = Some((place, height));
+                exceeds = Some((log_scale, height));
             }
             if let Some((before, was)) = last
                 && height.abs().max(was.abs()) < STEEPEST
             {
-                let measured = (height - was) / (place - before);
+                let measured = (height - was) / (log_scale - before);
                 slope = if measured.is_finite() { measured.clamp(-8.0, -0.5) } else { slope };
             }
-            last = Some((place, height));
+            last = Some((log_scale, height));
             if let Some((at, height, proved)) = keeps
-                && (height >= -tolerance || at <= lowest || exceeds.is_some_and(|(below, _)| at - below <= tolerance))
+                && (height >= -tolerance
+                    || at <= lowest
+                    || exceeds.is_some_and(|(below, _)| at - below <= tolerance))
             {
                 return Ok(Found { proved, slope, too_small });
             }
-            if keeps.is_none() && place >= highest {
+            if keeps.is_none() && log_scale >= highest {
                 break;
             }
-            // Aims at the middle of what is accepted. Where nothing was proved the height says nothing of the distance.
-            let aim = if probe.figure.upper() < f64::INFINITY { height + 0.4 * tolerance } else { UNKNOWN };
-            let next = place - aim / slope;
-            place = match (exceeds, keeps) {
+            // Aims at the middle of what is accepted. Where nothing was proved the height says
+            // nothing of the distance.
+            let aim = if probe.figure.upper() < f64::INFINITY {
+                height + 0.4 * tolerance
+            } else {
+                UNKNOWN
+            };
+            let next = log_scale - aim / slope;
+            log_scale = match (exceeds, keeps) {
                 (Some((below, _)), Some((above, ..))) => {
                     let inside = next > below && next < above && run % 3 != 0;
                     if inside { next } else { (below + above) / 2.0 }
@@ -220,16 +255,24 @@ where
     }
 
     /// The least scale by one accountant, with its proof and with what is known below.
-    fn answer(&self, accountant: &dyn Accountant, start: f64, tolerance: f64) -> Result<LeastScale, E> {
+    fn answer(
+        &self,
+        accountant: &dyn Accountant,
+        start: f64,
+        tolerance: f64,
+    ) -> Result<LeastScale, E> {
         let Found { mut proved, slope, mut too_small } =
             self.search(start, tolerance, |scale| self.ask(accountant, scale))?;
         let mut below = proved;
         // Down by what the lower bound lacks, and more each time.
         for extra in [0.25, 1.0, 4.0] {
-            if too_small >= proved.scale * (1.0 - 2.0 * tolerance) || below.scale <= *self.range.start() {
+            if too_small >= proved.scale * (1.0 - 2.0 * tolerance)
+                || below.scale <= *self.range.start()
+            {
                 break;
             }
-            let lacking = (-self.height(below.figure.lower())).min(8.0 * tolerance) + extra * tolerance;
+            let lacking =
+                (-self.height(below.figure.lower())).min(8.0 * tolerance) + extra * tolerance;
             let scale = (below.scale * (lacking / slope).exp()).max(*self.range.start());
             below = self.ask(accountant, scale)?;
             if below.figure.lower() > self.limit() {
@@ -241,8 +284,10 @@ where
         let (budget_epsilon, budget_delta) = (self.epsilon.get(), self.delta.get());
         let (epsilon, delta) = if budget_epsilon > 0.0 {
             // epsilon(delta) within the budget means that delta(epsilon) is.
-            let delta = match accountant.delta(&self.charges(proved.scale)?, self.epsilon) {
-                Ok(delta) => Bounds::new(delta.lower().min(budget_delta), delta.upper().min(budget_delta)),
+            let delta = match accountant.delta(&self.composition(proved.scale)?, self.epsilon) {
+                Ok(delta) => {
+                    Bounds::new(delta.lower().min(budget_delta), delta.upper().min(budget_delta))
+                }
                 Err(AccountingError::NotProved(_)) => Bounds::new(0.0, budget_delta),
                 Err(error) => return Err(error.into()),
             };
@@ -250,7 +295,13 @@ where
         } else {
             (Bounds::exact(0.0), proved.figure)
         };
-        Ok(LeastScale { scale: proved.scale, too_small, epsilon, delta, accountant: accountant.name() })
+        Ok(LeastScale {
+            scale: proved.scale,
+            too_small,
+            epsilon,
+            delta,
+            accountant: accountant.name(),
+        })
     }
 }
 
@@ -278,8 +329,15 @@ mod tests {
         let (one, many) = (at(1), at(10_000));
         assert!((many.scale / (100.0 * one.scale) - 1.0).abs() < 1e-11, "{one:?} {many:?}");
         for found in [one, many] {
-            assert!(found.too_small < found.scale && found.too_small > found.scale * (1.0 - 1e-11), "{found:?}");
-            assert!(found.delta.upper() <= 1e-6 && found.epsilon.upper() <= 2.0 && found.accountant == "gaussian-dp");
+            assert!(
+                found.too_small < found.scale && found.too_small > found.scale * (1.0 - 1e-11),
+                "{found:?}"
+            );
+            assert!(
+                found.delta.upper() <= 1e-6
+                    && found.epsilon.upper() <= 2.0
+                    && found.accountant == "gaussian-dp"
+            );
         }
         // reference/gaussian_sigma.json: epsilon 1, delta 1e-5.
         let (epsilon, delta) = budget(1.0, 1e-5);
@@ -288,7 +346,8 @@ mod tests {
         assert!((found.scale / (2.0 * 3.730_631_634_815_942) - 1.0).abs() < 1e-11, "{found:?}");
     }
 
-    /// Ten Laplace releases of loss 0.1 have epsilon 0.99897808944721984 at delta 1e-6 (reference/composition.json).
+    /// Ten Laplace releases of loss 0.1 have epsilon 0.99897808944721984 at delta 1e-6
+    /// (reference/composition.json).
     #[test]
     fn laplace_noise_is_bracketed_with_few_runs() {
         let (epsilon, delta) = budget(0.998_978_089_447_219_8, 1e-6);
@@ -298,14 +357,21 @@ mod tests {
             repeated(10, Event::Laplace { scale, sensitivity: 1.0 })
         };
         let found = least_scale(events, epsilon, delta, 1e-9..=1e9, 1e-4).expect("a scale");
-        assert!(found.too_small < 10.0 * (1.0 + 1e-12) && found.scale > 10.0 * (1.0 - 1e-12), "{found:?}");
+        assert!(
+            found.too_small < 10.0 * (1.0 + 1e-12) && found.scale > 10.0 * (1.0 - 1e-12),
+            "{found:?}"
+        );
         assert!(found.scale - found.too_small < 6e-4 * found.scale, "{found:?}");
-        assert!(found.delta.upper() <= delta.get() && found.epsilon.upper() <= epsilon.get(), "{found:?}");
+        assert!(
+            found.delta.upper() <= delta.get() && found.epsilon.upper() <= epsilon.get(),
+            "{found:?}"
+        );
         // Those of the guess are counted too, and cost next to nothing.
         assert!(runs.get() <= 25, "{}", runs.get());
     }
 
-    /// Samples, weights and a budget without epsilon: the proof is checked anew, and that the scale below it fails.
+    /// Samples, weights and a budget without epsilon: the proof is checked anew, and that the scale
+    /// below it fails.
     #[test]
     fn what_is_returned_is_proved_at_the_scale_that_is_returned() {
         let sampled = |sigma: f64| {
@@ -317,16 +383,20 @@ mod tests {
             Ok(vec![Event::Laplace { scale, sensitivity: 1.0 }, discrete])
         };
         type Events<'a> = &'a dyn Fn(f64) -> Result<Vec<Event>, AccountingError>;
-        let cases: [(Events, f64, f64); 3] = [(&sampled, 1.0, 1e-5), (&weighted, 0.5, 1e-3), (&weighted, 0.0, 0.1)];
+        let cases: [(Events, f64, f64); 3] =
+            [(&sampled, 1.0, 1e-5), (&weighted, 0.5, 1e-3), (&weighted, 0.0, 0.1)];
         for (events, epsilon, delta) in cases {
             let (epsilon, delta) = budget(epsilon, delta);
             let found = least_scale(events, epsilon, delta, 1e-6..=1e6, 1e-3).expect("a scale");
             let accountant = LossDistribution::new(1e-3).expect("valid");
             let figure = |scale: f64| {
-                let charges = Charges::new(&events(scale).expect("events")).expect("valid");
+                let composition = Composition::new(&events(scale).expect("events")).expect("valid");
                 let by_epsilon = epsilon.get() > 0.0;
-                let figure =
-                    if by_epsilon { accountant.epsilon(&charges, delta) } else { accountant.delta(&charges, epsilon) };
+                let figure = if by_epsilon {
+                    accountant.epsilon(&composition, delta)
+                } else {
+                    accountant.delta(&composition, epsilon)
+                };
                 (figure.expect("a bracket"), if by_epsilon { epsilon.get() } else { delta.get() })
             };
             let (at, limit) = figure(found.scale);
@@ -334,7 +404,10 @@ mod tests {
             let (below, limit) = figure(found.too_small);
             assert!(below.lower() > limit, "{found:?}");
             assert!(found.scale - found.too_small < 6e-3 * found.scale, "{found:?}");
-            assert!(found.delta.upper() <= delta.get() && found.delta.lower() > 0.9 * delta.get(), "{found:?}");
+            assert!(
+                found.delta.upper() <= delta.get() && found.delta.lower() > 0.9 * delta.get(),
+                "{found:?}"
+            );
         }
     }
 
@@ -343,12 +416,19 @@ mod tests {
         let (epsilon, delta) = budget(1.0, 1e-6);
         let gaussian = |sigma| repeated(1, Event::Gaussian { sigma, sensitivity: 1.0 });
         assert!(least_scale(gaussian, epsilon, delta, 1e-9..=1e9, 0.0).is_err());
-        let narrow = least_scale(gaussian, epsilon, delta, 1e-3..=1.0, 1e-4).expect_err("too little noise");
+        let narrow =
+            least_scale(gaussian, epsilon, delta, 1e-3..=1.0, 1e-4).expect_err("too little noise");
         assert!(narrow.to_string().contains("no scale up to 1e0 keeps"), "{narrow}");
-        let exception = |scale| {
-            Ok(vec![Event::Laplace { scale, sensitivity: 1.0 }, Event::Approximate { epsilon: 0.1, delta: 1e-3 }])
+        let with_delta = |scale| {
+            Ok(vec![
+                Event::Laplace { scale, sensitivity: 1.0 },
+                Event::Approximate { epsilon: 0.1, delta: 1e-3 },
+            ])
         };
-        assert!(matches!(least_scale(exception, epsilon, delta, 1e-3..=1e3, 1e-2), Err(AccountingError::NotProved(_))));
+        assert!(matches!(
+            least_scale(with_delta, epsilon, delta, 1e-3..=1e3, 1e-2),
+            Err(AccountingError::NotProved(_))
+        ));
         let wrong = |_| repeated(0, Event::Gaussian { sigma: 1.0, sensitivity: 1.0 });
         assert!(matches!(
             least_scale(wrong, epsilon, delta, 1e-3..=1e3, 1e-2),

@@ -1,20 +1,23 @@
 //! From Rényi divergences to `(epsilon, delta)`.
 //!
 //! # Theorem
-//! If the Rényi divergence of order `alpha > 1` between the outputs of neighbours is at most `R`, then at every `epsilon >= 0`
+//! If the Rényi divergence of order `alpha > 1` between the outputs of neighbours is at most `R`,
+//! then at every `epsilon >= 0`
 //!
 //! ```text
 //! delta <= exp((alpha - 1)(R - epsilon)) / (alpha - 1) * (1 - 1/alpha)^alpha
-//!        = exp(m - (alpha - 1) epsilon) * (1 - 1/alpha)^(alpha - 1) / alpha,      m = (alpha - 1) R
+//!        = exp(m - (alpha - 1) epsilon) * (1 - 1/alpha)^(alpha - 1) / alpha,   m = (alpha - 1) R
 //! ```
 //!
-//! and, solved for the other side, `epsilon <= [m - ln delta - ln alpha]/(alpha - 1) + ln(1 - 1/alpha)` (Canonne, Kamath, Steinke, *The discrete Gaussian for differential
-//! privacy*, 2020, Proposition 12; Asoodeh et al. 2020; Balle et al. 2020, Theorem 21). It holds because `max(0, 1 - e^(epsilon - z))` is at most a multiple of `e^((alpha-1) z)`,
-//! and the multiple above is the least.
+//! and, solved for the other side, `epsilon <= [m - ln delta - ln alpha]/(alpha - 1) + ln(1 -
+//! 1/alpha)` (Canonne, Kamath, Steinke, *The discrete Gaussian for differential privacy*, 2020,
+//! Proposition 12; Asoodeh et al. 2020; Balle et al. 2020, Theorem 21). It holds because
+//! `max(0, 1 - e^(epsilon - z))` is at most a multiple of `e^((alpha-1) z)`, and the multiple above
+//! is the least.
 //!
 //! # Direction
-//! Each order gives a bound, whatever led to it: the search for the best one is plain `f64`, the value at each order tried is rounded up, and the
-//! least of those is taken.
+//! Each order gives a bound, whatever led to it: the search for the best one is plain `f64`, the
+//! value at each order tried is rounded up, and the least of those is taken.
 
 use reticent_numerics::rounding::mul_up;
 use reticent_numerics::{Bounds, Enclosure, nearest};
@@ -28,18 +31,20 @@ pub(crate) enum Shape {
     KinksUpTo(u32),
 }
 
-/// `alpha - 1` is looked for from `1e-8` to `1e12`, first at seven places a decade.
+/// `alpha - 1` is looked for from `1e-8` to `1e12`, first at seven points a decade.
 const FIRST_DECADE: i32 = -8;
 const LAST_DECADE: i32 = 12;
-const PLACES_A_DECADE: i32 = 7;
-/// Golden sections on each side of the best of those: the minimum is flat, so more are not told apart by `f64`.
+const POINTS_A_DECADE: i32 = 7;
+/// Golden sections on each side of the best of those: the minimum is flat, so more are not told
+/// apart by `f64`.
 const SECTIONS: u32 = 24;
 
 /// The least value over orders of `figure(alpha - 1)`, an upper bound at every order.
 fn least_over_orders(shape: Shape, mut figure: impl FnMut(f64) -> f64) -> f64 {
-    let places = FIRST_DECADE * PLACES_A_DECADE..=LAST_DECADE * PLACES_A_DECADE;
-    let mut excesses: Vec<f64> =
-        places.map(|place| nearest::pow(10.0, f64::from(place) / f64::from(PLACES_A_DECADE))).collect();
+    let indices = FIRST_DECADE * POINTS_A_DECADE..=LAST_DECADE * POINTS_A_DECADE;
+    let mut excesses: Vec<f64> = indices
+        .map(|index| nearest::pow(10.0, f64::from(index) / f64::from(POINTS_A_DECADE)))
+        .collect();
     if let Shape::KinksUpTo(last) = shape {
         let mut order = 2;
         while order <= last {
@@ -83,14 +88,19 @@ fn golden_section(mut low: f64, mut high: f64, figure: &mut impl FnMut(f64) -> f
 }
 
 /// An upper bound on `epsilon` at a `delta`, from `moment(alpha - 1) >= (alpha - 1) R`.
-pub(crate) fn loss_from_moments(shape: Shape, delta: f64, mut moment: impl FnMut(f64) -> f64) -> f64 {
+pub(crate) fn loss_from_moments(
+    shape: Shape,
+    delta: f64,
+    mut moment: impl FnMut(f64) -> f64,
+) -> f64 {
     if delta.is_nan() || delta <= 0.0 {
         return f64::INFINITY;
     }
     least_over_orders(shape, |excess| loss_at_order(excess, moment(excess), delta)).max(0.0)
 }
 
-/// An upper bound on `epsilon` at a `delta` where the divergence of the order `1 + excess`, and so of all lower ones, is at most `divergence`.
+/// An upper bound on `epsilon` at a `delta` where the divergence of the order `1 + excess`, and so
+/// of all lower ones, is at most `divergence`.
 pub(crate) fn loss_up_to_order(excess: f64, divergence: f64, delta: f64) -> f64 {
     let lower = loss_from_moments(Shape::Smooth, delta, |lower| {
         if lower <= excess { mul_up(lower, divergence) } else { f64::INFINITY }
@@ -109,7 +119,11 @@ fn loss_at_order(excess: f64, moment: f64, delta: f64) -> f64 {
 }
 
 /// An upper bound on `delta` at an `epsilon`, from `moment(alpha - 1) >= (alpha - 1) R`.
-pub(crate) fn delta_from_moments(shape: Shape, epsilon: f64, mut moment: impl FnMut(f64) -> f64) -> f64 {
+pub(crate) fn delta_from_moments(
+    shape: Shape,
+    epsilon: f64,
+    mut moment: impl FnMut(f64) -> f64,
+) -> f64 {
     let best = least_over_orders(shape, |excess| {
         let moment = moment(excess);
         if !moment.is_finite() {
@@ -117,7 +131,10 @@ pub(crate) fn delta_from_moments(shape: Shape, epsilon: f64, mut moment: impl Fn
         }
         let excess = Bounds::exact(excess);
         let order = excess + Bounds::ONE;
-        (Bounds::exact(moment) - excess * (Bounds::exact(epsilon) + excess_over_order(excess)) - order.ln()).upper()
+        (Bounds::exact(moment)
+            - excess * (Bounds::exact(epsilon) + excess_over_order(excess))
+            - order.ln())
+        .upper()
     });
     Bounds::new(best.min(0.0), best.min(0.0)).exp().upper().min(1.0)
 }
@@ -149,7 +166,8 @@ mod tests {
 
     #[test]
     fn zero_concentration_converts_as_published_and_better_than_the_first_bound() {
-        // dp-accounting's RdpAccountant over 20001 orders for Gaussian noise of sigma 1, which is 1/2-zero-concentrated and no better at any order.
+        // dp-accounting's RdpAccountant over 20001 orders for Gaussian noise of sigma 1, which is
+        // 1/2-zero-concentrated and no better at any order.
         let loss = loss_of_zero_concentrated(0.5, 1e-5);
         assert!((loss / 4.728387036610246 - 1.0).abs() < 1e-7, "{loss}");
         let first = 0.5 + 2.0 * (0.5 * 1e5f64.ln()).sqrt();

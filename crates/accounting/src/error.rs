@@ -1,10 +1,10 @@
 //! What is said when a cost cannot be given.
 
 use reticent_mechanisms::MechanismError;
+use reticent_numerics::OutOfRange;
 
 /// Why no cost is given.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
-#[non_exhaustive]
 pub enum AccountingError {
     /// An event says something that no mechanism can do.
     #[error("event {position} ({mechanism}): {problem}")]
@@ -20,15 +20,8 @@ pub enum AccountingError {
     #[error("there are no events; at least one is needed")]
     NoEvents,
     /// A question is outside what is accepted.
-    #[error("the parameter `{name}` is {value:e}, but it must be {accepted}")]
-    Parameter {
-        /// The parameter, as the user knows it.
-        name: &'static str,
-        /// What was given.
-        value: f64,
-        /// What would be accepted.
-        accepted: &'static str,
-    },
+    #[error(transparent)]
+    Parameter(#[from] OutOfRange),
     /// This accountant cannot read one of the events.
     #[error("{accountant} accounting does not cover {mechanism} events: {reason}")]
     NotCovered {
@@ -42,6 +35,19 @@ pub enum AccountingError {
     /// No bound could be proved.
     #[error("no bound could be proved: {0}")]
     NotProved(String),
+    /// Two accountants contradict each other, which is a defect of this library.
+    #[error(
+        "the bounds {lower:e} and {upper:e} on {figure} contradict each other: this is a defect, \
+         please report it"
+    )]
+    Contradiction {
+        /// What was bounded.
+        figure: &'static str,
+        /// The greatest lower bound.
+        lower: f64,
+        /// The least upper bound, below it.
+        upper: f64,
+    },
     /// A mechanism refused.
     #[error(transparent)]
     Mechanism(#[from] MechanismError),

@@ -1,35 +1,37 @@
 //! What has been spent so far, true at every moment at once.
 
-use crate::promise::above;
-use crate::promise::pure_loss;
+use crate::guarantee::above;
+use crate::guarantee::pure_loss;
 use crate::renyi_curve::RenyiCurve;
 use crate::spent::Spent;
-use crate::{AccountingError, Charges};
+use crate::{AccountingError, Composition};
 use reticent_events::Event;
 use reticent_mechanisms::Delta;
 use reticent_numerics::rounding::mul_up;
-use reticent_numerics::{Bounds, Enclosure};
+use reticent_numerics::{Bounds, Enclosure, OutOfRange};
 use serde::{Deserialize, Serialize};
 
-/// The orders at which divergences are added up: integers, at which those of samples are known best.
-const ORDERS: [u32; 24] =
-    [2, 3, 4, 5, 6, 7, 8, 10, 12, 14, 16, 20, 24, 28, 32, 48, 64, 96, 128, 192, 256, 384, 512, 100_000];
+/// The orders at which divergences are added up: integers, at which those of samples are known
+/// best.
+const ORDERS: [u32; 24] = [
+    2, 3, 4, 5, 6, 7, 8, 10, 12, 14, 16, 20, 24, 28, 32, 48, 64, 96, 128, 192, 256, 384, 512,
+    100_000,
+];
 
 /// Adds up releases without a limit, and at any moment bounds the loss so far.
 ///
 /// # Theorem
-/// Fix neighbours, and `delta`. With probability at least `1 - delta` over all randomness, at every moment of the run the privacy loss of the answers so far is at most [`Odometer::epsilon`] at that moment, even if every release, its parameters
-/// and the moments at which one looks were chosen from the answers. (This is the odometer of Rogers, Roth, Ullman and Vadhan 2016; a bound on the loss with probability `1 - delta` implies `(epsilon, delta)`-differential privacy for a
+/// Fix neighbours, and `delta`. With probability at least `1 - delta` over all randomness, at every
+/// moment of the run the privacy loss of the answers so far is at most [`Odometer::epsilon`] at
+/// that moment, even if every release, its parameters and the moments at which one looks were
+/// chosen from the answers. (This is the odometer of Rogers, Roth, Ullman and Vadhan 2016; a bound
+/// on the loss with probability `1 - delta` implies `(epsilon, delta)`-differential privacy for a
 /// stopping rule that ends with `epsilon` fixed.)
 ///
-/// At a fixed order `alpha`, `exp((alpha - 1)(loss - divergences so far))` is a positive supermartingale that starts at 1, so by Ville's inequality it ever reaches `1/d` with probability at most `d` (Feldman and Zrnic 2021;
-/// Whitehouse, Ramdas, Rogers, Wu 2023). Hence, with `delta` divided equally among `J` orders,
-///
-/// ```text
-/// loss <= min over alpha of   divergences so far + ln(J/delta)/(alpha - 1),
-/// ```
-///
-/// and the sum of pure losses where all are pure, which needs no `delta`. An approximate promise with `delta > 0` bounds no divergence and is refused.
+/// It is the least over orders `alpha` of the divergences so far plus `ln(J/delta)/(alpha - 1)`,
+/// for `J` orders, by Ville's inequality; or the sum of pure losses where all are pure. An
+/// approximate guarantee with `delta > 0` bounds no divergence and is refused. Proof:
+/// docs/proofs/filters.md.
 ///
 /// # Example
 /// ```
@@ -83,14 +85,20 @@ impl TryFrom<Stored> for Odometer {
     fn try_from(stored: Stored) -> Result<Self, AccountingError> {
         let delta = Delta::new(stored.delta)?;
         if stored.orders != ORDERS || stored.divergences.len() != ORDERS.len() {
-            return Err(AccountingError::NotProved("the stored odometer has other orders than this version".into()));
+            return Err(AccountingError::NotProved(
+                "the stored odometer has other orders than this version".into(),
+            ));
         }
         let fresh = Odometer::new(delta);
-        let odometer =
-            Odometer { delta, pure: stored.pure, divergences: stored.divergences, recorded: stored.recorded };
+        let odometer = Odometer {
+            delta,
+            pure: stored.pure,
+            divergences: stored.divergences,
+            recorded: stored.recorded,
+        };
         if odometer.recorded == 0 && odometer != fresh {
             let accepted = "at least 1 where something is spent";
-            return Err(AccountingError::Parameter { name: "recorded", value: 0.0, accepted });
+            return Err(OutOfRange::new("recorded", 0.0, accepted).into());
         }
         Ok(odometer)
     }
@@ -106,13 +114,15 @@ impl Odometer {
     /// Adds an event.
     ///
     /// # Errors
-    /// If it cannot be read, or neither a pure loss nor any Rényi divergence is known of it. Nothing is recorded then, and the release must not be made.
+    /// If it cannot be read, or neither a pure loss nor any Rényi divergence is known of it.
+    /// Nothing is recorded then, and the release must not be made.
     pub fn record(&mut self, event: &Event) -> Result<(), AccountingError> {
-        let charges = Charges::new(std::slice::from_ref(event))?;
-        let curve = RenyiCurve::of_charges(&charges, false)?;
+        let composition = Composition::new(std::slice::from_ref(event))?;
+        let curve = RenyiCurve::of_composition(&composition, false)?;
         let mut next = self.clone();
-        for charge in charges.iter() {
-            let loss = pure_loss(&charge.event)?.map(|loss| mul_up(above(charge.times), loss));
+        for component in composition.iter() {
+            let loss =
+                pure_loss(&component.event)?.map(|loss| mul_up(above(component.times), loss));
             next.pure = next.pure.zip(loss).and_then(|(sum, loss)| sum.with(loss));
         }
         for (sum, order) in next.divergences.iter_mut().zip(ORDERS) {
@@ -134,10 +144,13 @@ impl Odometer {
             return 0.0;
         }
         let pure = self.pure.map_or(f64::INFINITY, Spent::upper);
-        let ln_share = Bounds::exact(f64::from(ORDERS.len() as u32)).ln() - Bounds::exact(self.delta.get()).ln();
+        let ln_share = Bounds::exact(f64::from(ORDERS.len() as u32)).ln()
+            - Bounds::exact(self.delta.get()).ln();
         let at = |(sum, order): (&Option<Spent>, u32)| {
             let excess = Bounds::exact(f64::from(order - 1));
-            sum.map_or(f64::INFINITY, |sum| (Bounds::exact(sum.upper()) + ln_share / excess).upper())
+            sum.map_or(f64::INFINITY, |sum| {
+                (Bounds::exact(sum.upper()) + ln_share / excess).upper()
+            })
         };
         self.divergences.iter().zip(ORDERS).map(at).fold(pure, f64::min)
     }
@@ -172,9 +185,15 @@ mod tests {
             .iter()
             .map(|&order| f64::from(order) * 0.5 + ln_share / f64::from(order - 1))
             .fold(f64::INFINITY, f64::min);
-        assert!((running.epsilon() / formula - 1.0).abs() < 1e-12, "{} {formula}", running.epsilon());
-        // A filter that had fixed the whole budget beforehand is better; the odometer pays for its freedom.
-        let filter = crate::Filter::new(crate::Budget::ZeroConcentrated { rho: 0.5 }).expect("valid");
+        assert!(
+            (running.epsilon() / formula - 1.0).abs() < 1e-12,
+            "{} {formula}",
+            running.epsilon()
+        );
+        // A filter that had fixed the whole budget beforehand is better; the odometer pays for its
+        // freedom.
+        let filter =
+            crate::Filter::new(crate::FilterBudget::ZeroConcentrated { rho: 0.5 }).expect("valid");
         let fixed = filter.epsilon(running.delta()).expect("in range");
         assert!(running.epsilon() > fixed && running.epsilon() < 1.4 * fixed, "{fixed}");
     }
@@ -186,7 +205,10 @@ mod tests {
         assert_eq!(before, 0.0);
         for count in 1..=3000u32 {
             running.record(&Event::Laplace { scale: 10.0, sensitivity: 1.0 }).expect("covered");
-            assert!(running.epsilon() >= before && running.epsilon() <= f64::from(count) * 0.1 * (1.0 + 1e-12));
+            assert!(
+                running.epsilon() >= before
+                    && running.epsilon() <= f64::from(count) * 0.1 * (1.0 + 1e-12)
+            );
             before = running.epsilon();
         }
         assert!(before < 0.2 * 300.0, "{before}");
@@ -197,7 +219,9 @@ mod tests {
         let mut running = odometer();
         let gaussian = Event::Gaussian { sigma: 1.0, sensitivity: 1.0 };
         let sampled = Event::PoissonSubsampled { rate: 0.01, event: Box::new(gaussian) };
-        running.record(&Event::Repetition { times: 1000, event: Box::new(sampled) }).expect("covered");
+        running
+            .record(&Event::Repetition { times: 1000, event: Box::new(sampled) })
+            .expect("covered");
         assert!(running.epsilon() < 5.0, "{}", running.epsilon());
         let before = running.clone();
         assert!(running.record(&Event::Approximate { epsilon: 0.1, delta: 1e-9 }).is_err());

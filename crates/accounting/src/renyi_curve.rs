@@ -1,10 +1,12 @@
 //! The Rényi divergence of one event, at any order.
 //!
-//! Curves give `m(alpha) = (alpha - 1) D_alpha = ln E_Q[(P/Q)^alpha]`, the larger of both directions, rounded up. Orders are passed as `excess = alpha - 1`, which keeps its digits
-//! near order 1.
+//! Curves give `m(alpha) = (alpha - 1) D_alpha = ln E_Q[(P/Q)^alpha]`, the larger of both
+//! directions, rounded up. Orders are passed as `excess = alpha - 1`, which keeps its digits near
+//! order 1.
 //!
 //! # Formulas
-//! With `epsilon` the pure loss, all of the first five are `e^((alpha-1) epsilon)` times a bracket, in which nothing overflows:
+//! With `epsilon` the pure loss, all of the first five are `e^((alpha-1) epsilon)` times a bracket,
+//! in which nothing overflows:
 //!
 //! | event | bracket |
 //! |---|---|
@@ -17,14 +19,17 @@
 //! | Gaussian of random scale | `m = ln sum_i w_i e^(alpha (alpha-1) mu_i^2/2)`: showing the scale would not make it more private |
 //! | exponential mechanism | the less of pure and `m = alpha (alpha-1) epsilon^2/8` |
 //!
-//! The first two are log-sums of exponentials of the shift, so convex in it and zero at zero: over several coordinates one that takes all of the l1 sensitivity is worst.
-//! The discrete Gaussian is bounded by the Gaussian (Canonne, Kamath, Steinke 2020, Proposition 5). The exponential mechanism's loss lies in an interval of width `epsilon`
-//! (Durfee and Rogers 2019), so `m` is a cumulant with `m(0) = m(1) = 0` and `m'' <= epsilon^2/4`, the variance of what lies in such an interval.
+//! The first two are log-sums of exponentials of the shift, so convex in it and zero at zero: over
+//! several coordinates one that takes all of the l1 sensitivity is worst. The discrete Gaussian is
+//! bounded by the Gaussian (Canonne, Kamath, Steinke 2020, Proposition 5). The exponential
+//! mechanism's loss lies in an interval of width `epsilon` (Durfee and Rogers 2019), so `m` is a
+//! cumulant with `m(0) = m(1) = 0` and `m'' <= epsilon^2/4`, the variance of what lies in such an
+//! interval.
 
 use crate::conversion::{Shape, moment_of_zero_concentrated};
-use crate::promise::{above, excepted, pure_loss};
+use crate::guarantee::{above, fixed_delta, pure_loss};
 use crate::renyi_sampling::{LARGEST_SUMMED_ORDER, SampledMoments};
-use crate::{AccountingError, Charges};
+use crate::{AccountingError, Composition};
 use reticent_events::Event;
 use reticent_numerics::log_sum::LogSum;
 use reticent_numerics::rounding::{add_up, mul_up};
@@ -60,7 +65,9 @@ impl RenyiCurve {
     /// If none is known, or the parameters are no mechanism's.
     pub(crate) fn of(event: &Event) -> Result<Self, AccountingError> {
         if let Some(square) = gaussian_shift_square(event) {
-            return Ok(RenyiCurve::Quadratic { rho: square.times_power_of_two(-1).bounds().upper() });
+            return Ok(RenyiCurve::Quadratic {
+                rho: square.times_power_of_two(-1).bounds().upper(),
+            });
         }
         if let Some(loss) = laplace_loss(event) {
             return Ok(RenyiCurve::Laplace { loss });
@@ -68,19 +75,25 @@ impl RenyiCurve {
         Ok(match event {
             Event::DiscreteGaussian { sigma, sensitivity } => {
                 let shift = Wide::ONE.integer(i128::from(*sensitivity)) / Wide::exact(*sigma);
-                RenyiCurve::Quadratic { rho: (shift * shift).times_power_of_two(-1).bounds().upper() }
+                RenyiCurve::Quadratic {
+                    rho: (shift * shift).times_power_of_two(-1).bounds().upper(),
+                }
             }
             Event::DiscreteLaplace { scale, sensitivity } => {
                 let rate = Wide::ONE / Wide::exact(*scale);
-                RenyiCurve::DiscreteLaplace { rate, loss: Wide::ONE.integer(i128::from(*sensitivity)) * rate }
+                RenyiCurve::DiscreteLaplace {
+                    rate,
+                    loss: Wide::ONE.integer(i128::from(*sensitivity)) * rate,
+                }
             }
             Event::RandomizedResponse { epsilon, categories } => {
                 let others = Wide::ONE.integer(i128::from(*categories) - 2);
                 RenyiCurve::Response { loss: *epsilon, others }
             }
-            Event::Staircase { epsilon, gamma, .. } => {
-                RenyiCurve::Staircase { loss: *epsilon, violating: staircase_violation(*epsilon, *gamma) }
-            }
+            Event::Staircase { epsilon, gamma, .. } => RenyiCurve::Staircase {
+                loss: *epsilon,
+                violating: staircase_violation(*epsilon, *gamma),
+            },
             Event::Exponential { epsilon } => {
                 let square = Bounds::exact(*epsilon).square();
                 let range = RenyiCurve::Quadratic { rho: square.times_power_of_two(-3).upper() };
@@ -91,43 +104,62 @@ impl RenyiCurve {
                     let shift = Wide::exact(*sensitivity) / Wide::exact(sigma);
                     (shift * shift).times_power_of_two(-1).bounds().upper()
                 };
-                RenyiCurve::Mixture { parts: sigmas.iter().map(|&(sigma, weight)| (weight, rho(sigma))).collect() }
+                RenyiCurve::Mixture {
+                    parts: sigmas.iter().map(|&(sigma, weight)| (weight, rho(sigma))).collect(),
+                }
             }
             Event::ZeroConcentrated { rho } => RenyiCurve::Quadratic { rho: *rho },
             Event::PoissonSubsampled { rate, event: inner } => {
                 let sampled = RenyiCurve::Sampled(SampledMoments::new(*rate, inner)?);
                 match pure_loss(event)? {
-                    Some(loss) => RenyiCurve::Least(Box::new(RenyiCurve::pure(loss)), Box::new(sampled)),
+                    Some(loss) => {
+                        RenyiCurve::Least(Box::new(RenyiCurve::pure(loss)), Box::new(sampled))
+                    }
                     None => sampled,
                 }
             }
             Event::Composition { .. } | Event::Repetition { .. } => {
-                RenyiCurve::of_charges(&Charges::new(std::slice::from_ref(event))?, false)?
+                RenyiCurve::of_composition(&Composition::new(std::slice::from_ref(event))?, false)?
             }
-            other => RenyiCurve::pure(pure_loss(other)?.ok_or(AccountingError::NotCovered {
-                accountant: "renyi",
-                mechanism: other.mechanism(),
-                reason: "no bound on its Rényi divergence is known",
-            })?),
+            Event::Laplace { .. }
+            | Event::TruncatedLaplace { .. }
+            | Event::Tabulated { .. }
+            | Event::Gaussian { .. }
+            | Event::GeneralizedGaussian { .. }
+            | Event::TruncatedGeneralizedGaussian { .. }
+            | Event::InflatedGeneralizedGaussian { .. }
+            | Event::RandomScaleLaplace { .. }
+            | Event::RandomScaleLaplaceVector { .. }
+            | Event::PermuteAndFlip { .. }
+            | Event::Approximate { .. } => {
+                RenyiCurve::pure(pure_loss(event)?.ok_or(AccountingError::NotCovered {
+                    accountant: "renyi",
+                    mechanism: event.mechanism(),
+                    reason: "no bound on its Rényi divergence is known",
+                })?)
+            }
         })
     }
 
-    /// The curve of all charges together. With `except`, an approximate promise enters as the pure one that holds outside its exception, which the caller
-    /// accounts for.
+    /// The curve of all releases together. With `is_delta_paid`, an approximate guarantee enters as
+    /// the pure one that holds outside an event of probability `delta`, which the caller pays for.
     ///
     /// # Errors
     /// As for [`RenyiCurve::of`].
-    pub(crate) fn of_charges(charges: &Charges, except: bool) -> Result<Self, AccountingError> {
+    pub(crate) fn of_composition(
+        composition: &Composition,
+        is_delta_paid: bool,
+    ) -> Result<Self, AccountingError> {
         let (mut curves, mut rho) = (Vec::new(), 0.0);
-        for charge in charges.iter() {
-            let times = above(charge.times);
-            let curve = match &charge.event {
-                Event::Approximate { epsilon, .. } if except => RenyiCurve::pure(*epsilon),
-                event if excepted(event) > 0.0 => {
+        for component in composition.iter() {
+            let times = above(component.times);
+            let curve = match &component.event {
+                Event::Approximate { epsilon, .. } if is_delta_paid => RenyiCurve::pure(*epsilon),
+                event if fixed_delta(event) > 0.0 => {
                     return Err(AccountingError::NotCovered {
                         accountant: "renyi",
                         mechanism: event.mechanism(),
-                        reason: "an approximate promise inside a sample bounds no Rényi divergence",
+                        reason: "an approximate guarantee in a sample bounds no Rényi divergence",
                     });
                 }
                 event => RenyiCurve::of(event)?,
@@ -159,7 +191,12 @@ impl RenyiCurve {
                 .map(|(_, part)| part.shape())
                 .find(|shape| *shape != Shape::Smooth)
                 .unwrap_or(Shape::Smooth),
-            _ => Shape::Smooth,
+            RenyiCurve::Quadratic { .. }
+            | RenyiCurve::Laplace { .. }
+            | RenyiCurve::DiscreteLaplace { .. }
+            | RenyiCurve::Response { .. }
+            | RenyiCurve::Staircase { .. }
+            | RenyiCurve::Mixture { .. } => Shape::Smooth,
         }
     }
 
@@ -175,13 +212,19 @@ impl RenyiCurve {
             RenyiCurve::Quadratic { rho } => return moment_of_zero_concentrated(*rho, excess),
             RenyiCurve::Least(one, other) => return one.moment(excess).min(other.moment(excess)),
             RenyiCurve::Sum(parts) => {
-                return parts.iter().map(|(times, part)| mul_up(*times, part.moment(excess))).fold(0.0, add_up);
+                return parts
+                    .iter()
+                    .map(|(times, part)| mul_up(*times, part.moment(excess)))
+                    .fold(0.0, add_up);
             }
             RenyiCurve::Sampled(sampled) => return sampled.moment(excess),
             RenyiCurve::Mixture { parts } => {
                 let mut sum = LogSum::new();
                 for &(weight, rho) in parts {
-                    sum.add(Bounds::exact(weight).ln() + Bounds::exact(moment_of_zero_concentrated(rho, excess)));
+                    sum.add(
+                        Bounds::exact(weight).ln()
+                            + Bounds::exact(moment_of_zero_concentrated(rho, excess)),
+                    );
                 }
                 return positive(sum.bounds().upper());
             }
@@ -194,19 +237,24 @@ impl RenyiCurve {
                 let rising = -(odd - *rate).exp_m1();
                 // q - q^(2 alpha - 1), with the difference taken in the exponent.
                 let falling = q * -(-(wide * *rate).times_power_of_two(1)).exp_m1();
-                let bracket = (rising + falling * (-(twice * *loss)).exp()) / ((Wide::ONE + q) * -odd.exp_m1());
+                let bracket = (rising + falling * (-(twice * *loss)).exp())
+                    / ((Wide::ONE + q) * -odd.exp_m1());
                 wide * *loss + bracket.ln()
             }
             RenyiCurve::Response { loss, others } => {
                 let loss = Wide::exact(*loss);
-                let above = Wide::ONE + (-(twice * loss)).exp() + *others * (-((wide + Wide::ONE) * loss)).exp();
+                let above = Wide::ONE
+                    + (-(twice * loss)).exp()
+                    + *others * (-((wide + Wide::ONE) * loss)).exp();
                 let below = Wide::ONE + (*others + Wide::ONE) * (-loss).exp();
                 wide * loss + (above / below).ln()
             }
             RenyiCurve::Staircase { loss, violating } => {
                 let loss = Wide::exact(*loss);
                 let level = Wide::ONE - *violating - *violating * (-loss).exp();
-                let bracket = *violating + *violating * (-(twice * loss)).exp() + level * (-(wide * loss)).exp();
+                let bracket = *violating
+                    + *violating * (-(twice * loss)).exp()
+                    + level * (-(wide * loss)).exp();
                 wide * loss + bracket.ln()
             }
         };
@@ -220,9 +268,15 @@ impl RenyiCurve {
     /// No Rényi divergence is above the pure loss.
     fn largest_loss(&self) -> Option<f64> {
         match self {
-            RenyiCurve::Laplace { loss } | RenyiCurve::DiscreteLaplace { loss, .. } => Some(loss.bounds().upper()),
+            RenyiCurve::Laplace { loss } | RenyiCurve::DiscreteLaplace { loss, .. } => {
+                Some(loss.bounds().upper())
+            }
             RenyiCurve::Response { loss, .. } | RenyiCurve::Staircase { loss, .. } => Some(*loss),
-            _ => None,
+            RenyiCurve::Quadratic { .. }
+            | RenyiCurve::Mixture { .. }
+            | RenyiCurve::Least(..)
+            | RenyiCurve::Sum(_)
+            | RenyiCurve::Sampled(_) => None,
         }
     }
 }
@@ -232,7 +286,8 @@ fn positive(bound: f64) -> f64 {
     if bound.is_nan() { f64::INFINITY } else { bound.max(0.0) }
 }
 
-/// `mu^2 = (D/sigma)^2` for Gaussian noise, which generalized Gaussian noise of order 2 is, with `sigma = b/sqrt 2`.
+/// `mu^2 = (D/sigma)^2` for Gaussian noise, which generalized Gaussian noise of order 2 is, with
+/// `sigma = b/sqrt 2`.
 pub(crate) fn gaussian_shift_square(event: &Event) -> Option<Wide> {
     let square = |distance: f64, scale: f64| {
         let ratio = Wide::exact(distance) / Wide::exact(scale);
@@ -241,7 +296,9 @@ pub(crate) fn gaussian_shift_square(event: &Event) -> Option<Wide> {
     match event {
         Event::Gaussian { sigma, sensitivity } => Some(square(*sensitivity, *sigma)),
         Event::GeneralizedGaussian { order, scale, sensitivities } if *order == 2.0 => {
-            let sum = sensitivities.iter().fold(Wide::ZERO, |sum, &distance| sum + square(distance, *scale));
+            let sum = sensitivities
+                .iter()
+                .fold(Wide::ZERO, |sum, &distance| sum + square(distance, *scale));
             Some(sum.times_power_of_two(1))
         }
         _ => None,
@@ -251,17 +308,22 @@ pub(crate) fn gaussian_shift_square(event: &Event) -> Option<Wide> {
 /// `D/b` for Laplace noise, which generalized Gaussian noise of order 1 is.
 pub(crate) fn laplace_loss(event: &Event) -> Option<Wide> {
     match event {
-        Event::Laplace { scale, sensitivity } => Some(Wide::exact(*sensitivity) / Wide::exact(*scale)),
+        Event::Laplace { scale, sensitivity } => {
+            Some(Wide::exact(*sensitivity) / Wide::exact(*scale))
+        }
         Event::GeneralizedGaussian { order, scale, sensitivities } if *order == 1.0 => {
-            let sum = sensitivities.iter().fold(Wide::ZERO, |sum, &distance| sum + Wide::exact(distance));
+            let sum =
+                sensitivities.iter().fold(Wide::ZERO, |sum, &distance| sum + Wide::exact(distance));
             Some(sum / Wide::exact(*scale))
         }
         _ => None,
     }
 }
 
-/// The probability `w = 1/2 + a min(gamma, 1 - gamma)` of the loss `epsilon` under staircase noise, `a = (1 - b)/(2 (gamma + b (1 - gamma)))`, `b = e^-epsilon`. The loss takes
-/// the values `epsilon`, `0` and `-epsilon` only, and a shift of less than the sensitivity has a smaller profile everywhere, so it is a processing of this.
+/// The probability `w = 1/2 + a min(gamma, 1 - gamma)` of the loss `epsilon` under staircase noise,
+/// `a = (1 - b)/(2 (gamma + b (1 - gamma)))`, `b = e^-epsilon`. The loss takes the values
+/// `epsilon`, `0` and `-epsilon` only, and a shift of less than the sensitivity has a smaller
+/// profile everywhere, so it is a processing of this.
 pub(crate) fn staircase_violation(epsilon: f64, gamma: f64) -> Wide {
     let loss = Wide::exact(-epsilon);
     let (gamma, rest) = (Wide::exact(gamma), Wide::ONE - Wide::exact(gamma));
@@ -298,14 +360,19 @@ mod tests {
             for (scale, sensitivity) in [(2.0f64, 3u64), (0.5, 1), (5.0, 1)] {
                 let mass = |k: i64| (-(k.abs() as f64) / scale).exp() * (0.5 / scale).tanh();
                 let shifted = (-300..=300i64).map(|k| (mass(k), mass(k - sensitivity as i64)));
-                agrees(&Event::DiscreteLaplace { scale, sensitivity }, order, by_definition(shifted, order));
+                agrees(
+                    &Event::DiscreteLaplace { scale, sensitivity },
+                    order,
+                    by_definition(shifted, order),
+                );
             }
             for (epsilon, gamma) in [(1.0, 0.3), (3.0, 0.8)] {
-                // Steps of gamma and 1 - gamma; a shift by one period moves each piece onto another. Twentieths of a period resolve both gammas.
+                // Steps of gamma and 1 - gamma; a shift by one period moves each piece onto
+                // another. Twentieths of a period resolve both gammas.
                 let b = f64::exp(-epsilon);
                 let height = |x: f64| {
-                    let (period, place) = (x.abs().floor(), x.abs().fract());
-                    b.powf(period + if place < gamma { 0.0 } else { 1.0 })
+                    let (period, fraction) = (x.abs().floor(), x.abs().fract());
+                    b.powf(period + if fraction < gamma { 0.0 } else { 1.0 })
                 };
                 let cells: Vec<f64> = (-1200..1200).map(|i| (f64::from(i) + 0.5) / 20.0).collect();
                 let total: f64 = cells.iter().map(|&x| height(x)).sum();
@@ -313,9 +380,13 @@ mod tests {
                 let event = Event::Staircase { epsilon, gamma, sensitivity: 1.0 };
                 agrees(&event, order, by_definition(outcomes, order));
             }
-            // Laplace noise in cells of a thousandth: the loss is constant outside, and the middle is nearly so in each.
-            let cells: Vec<f64> = (-40_000..41_000).map(|i| (f64::from(i) + 0.5) / 1000.0).collect();
-            let outcomes = cells.iter().map(|&x| ((-x.abs()).exp() / 2000.0, (-(x - 1.0).abs()).exp() / 2000.0));
+            // Laplace noise in cells of a thousandth: the loss is constant outside, and the middle
+            // is nearly so in each.
+            let cells: Vec<f64> =
+                (-40_000..41_000).map(|i| (f64::from(i) + 0.5) / 1000.0).collect();
+            let outcomes = cells
+                .iter()
+                .map(|&x| ((-x.abs()).exp() / 2000.0, (-(x - 1.0).abs()).exp() / 2000.0));
             let expected = by_definition(outcomes, order);
             let event = Event::Laplace { scale: 1.0, sensitivity: 1.0 };
             let found = RenyiCurve::of(&event).expect("covered").moment(order - 1.0);
@@ -325,7 +396,11 @@ mod tests {
 
     #[test]
     fn generalized_gaussians_of_order_one_and_two_are_laplace_and_gaussian_noise() {
-        let general = |order, scale| Event::GeneralizedGaussian { order, scale, sensitivities: vec![0.3, 0.4] };
+        let general = |order, scale| Event::GeneralizedGaussian {
+            order,
+            scale,
+            sensitivities: vec![0.3, 0.4],
+        };
         for order in [1.5, 3.0] {
             let at = |event: &Event| RenyiCurve::of(event).expect("covered").moment(order - 1.0);
             let laplace = at(&Event::Laplace { scale: 2.0, sensitivity: 0.7 });
@@ -362,7 +437,8 @@ mod tests {
 
     #[test]
     fn orders_that_are_none_have_no_bound() {
-        let curve = RenyiCurve::of(&Event::Gaussian { sigma: 1.0, sensitivity: 1.0 }).expect("covered");
+        let curve =
+            RenyiCurve::of(&Event::Gaussian { sigma: 1.0, sensitivity: 1.0 }).expect("covered");
         for excess in [0.0, -1.0, f64::NAN, f64::INFINITY] {
             assert_eq!(curve.moment(excess), f64::INFINITY);
         }

@@ -1,20 +1,20 @@
 //! Rényi divergences of Gaussian noise on a Poisson sample, at every order.
 //!
-//! # Formula
-//! With `x = e^(mu z - mu^2/2)`, `z` standard normal, the larger direction has `e^m = E[f(x)]`, `f(x) = (1 - q + q x)^alpha` (see [`crate::renyi_sampling`]; the proof there holds for every real order). As `E[x] = 1`,
+//! With `x = e^(mu z - mu^2/2)`, `z` standard normal, the larger direction has
 //!
 //! ```text
 //! e^m - 1 = E[F(x)],      F(x) = (1 + w)^alpha - 1 - alpha w,      w = q (x - 1).
 //! ```
 //!
-//! # Bound
-//! `F` is convex, zero at 1, decreasing before and increasing after. The line is cut into cells of `z`. In each, `F` lies below its chord in `x`, whose mean needs only the masses of the cell under `N(0, 1)` and, weighted by `x`,
-//! under `N(mu, 1)`. Below the first cell `F <= F(0)`; beyond the last one, at `x_1 >= 1`, `F(x) <= f(x) <= x^alpha (q + (1-q)/x_1)^alpha`, and the mean of `x^alpha` there is `e^(alpha (alpha-1) mu^2/2) Q(z_1 - alpha mu)`. With cells of width `h` the bound is above by a relative `(h alpha mu)^2/8` or so.
+//! `F` is convex, so in each cell of `z` it lies below its chord in `x`. With cells of width `h`
+//! the bound is above by a relative `(h alpha mu)^2/8` or so. Proof:
+//! docs/proofs/subsampled_renyi.md, section 4.
 
 use reticent_numerics::normal::normal_sf;
 use reticent_numerics::{Bounds, Enclosure};
 
-/// The width of a cell times `alpha mu`, at most: the bound is then above by a relative `3e-4` or so.
+/// The width of a cell times `alpha mu`, at most: the bound is then above by a relative `3e-4` or
+/// so.
 const STEP: f64 = 0.05;
 /// The largest number of cells.
 const MOST_CELLS: f64 = 6_000.0;
@@ -29,20 +29,26 @@ pub(crate) fn sampled_gaussian_moment(rate: f64, mu: f64, excess: f64) -> f64 {
         return f64::INFINITY;
     }
     let step = (last - first) / cells;
-    let place = |index: f64| first + index * step;
-    let setting =
-        Setting { rate: Bounds::exact(rate), mu: Bounds::exact(mu), order: Bounds::exact(excess) + Bounds::ONE };
-    let mut left = setting.end(place(0.0));
+    let point = |index: f64| first + index * step;
+    let setting = Setting {
+        rate: Bounds::exact(rate),
+        mu: Bounds::exact(mu),
+        order: Bounds::exact(excess) + Bounds::ONE,
+    };
+    let mut left = setting.end(point(0.0));
     // What lies below the first end: F(0) times its mass.
     let mut sum = setting.height(-setting.rate) * normal_sf(-left.z);
     for index in 1..=cells as u32 {
-        let right = setting.end(place(f64::from(index)));
+        let right = setting.end(point(f64::from(index)));
         sum = sum + left.chord_until(&right);
         left = right;
     }
     let share = setting.rate + (Bounds::ONE - setting.rate) / left.x;
     let power = setting.order * share.ln();
-    let power = power + setting.order * (setting.order - Bounds::ONE) * setting.mu.square().times_power_of_two(-1);
+    let power = power
+        + setting.order
+            * (setting.order - Bounds::ONE)
+            * setting.mu.square().times_power_of_two(-1);
     sum = sum + power.exp() * normal_sf(Bounds::exact(left.z) - setting.order * setting.mu);
     let moment = sum.ln_1p().upper();
     if moment.is_nan() { f64::INFINITY } else { moment.max(0.0) }
@@ -77,7 +83,9 @@ impl Setting {
 }
 
 impl End {
-    /// An upper bound, with 0 below, on the mean of the chord over the cell: `sum of end heights times the weights` `(x_1 P - X)/(x_1 - x_0)` and `(X - x_0 P)/(x_1 - x_0)`.
+    /// An upper bound, with 0 below, on the mean of the chord over the cell:
+    /// `sum of end heights times the weights` `(x_1 P - X)/(x_1 - x_0)` and
+    /// `(X - x_0 P)/(x_1 - x_0)`.
     fn chord_until(&self, right: &End) -> Bounds {
         let mass = mass_between(Bounds::exact(self.z), Bounds::exact(right.z));
         let weighted = mass_between(self.shifted, right.shifted);
@@ -91,9 +99,13 @@ impl End {
     }
 }
 
-/// The standard normal mass between two places, from the side on which it does not cancel.
+/// The standard normal mass between two points, from the side on which it does not cancel.
 fn mass_between(from: Bounds, to: Bounds) -> Bounds {
-    let mass = if from.lower() >= 0.0 { normal_sf(from) - normal_sf(to) } else { normal_sf(-to) - normal_sf(-from) };
+    let mass = if from.lower() >= 0.0 {
+        normal_sf(from) - normal_sf(to)
+    } else {
+        normal_sf(-to) - normal_sf(-from)
+    };
     Bounds::new(mass.lower().max(0.0), mass.upper())
 }
 

@@ -1,31 +1,21 @@
 //! Rényi divergences of what ran on a Poisson sample.
 //!
-//! # Symmetric pairs, at integer orders
-//! Let `P` and `Q` be the outputs with and without the unit, `q` the rate, and `m(k) = ln E_Q[(P/Q)^k]`. The sample gives `q P + (1-q) Q` against `Q`, and binomial expansion
+//! Let `P` and `Q` be the outputs with and without the unit, `q` the rate, and
+//! `m(k) = ln E_Q[(P/Q)^k]`. At an integer order `n`, where some involution swaps `P` and `Q`,
 //!
 //! ```text
-//! E_Q[(1 - q + q P/Q)^n] = sum_k C(n, k) (1 - q)^(n-k) q^k e^m(k),                        m(0) = m(1) = 0.
+//! e^m = sum_k C(n, k) (1 - q)^(n-k) q^k e^m(k),      m(0) = m(1) = 0
 //! ```
 //!
-//! The other direction is `E_Q[(1 - q + q P/Q)^(1-n)]`. It is the smaller where some involution swaps `P` and `Q`, as `x -> D - x` does for symmetric noise (Mironov, Talwar, Zhang, *Rényi differential privacy
-//! of the sampled Gaussian mechanism*, 2019, Theorem 5). In short: outcomes with ratio `x >= 1` and `Q`-mass `w` go with outcomes of ratio `1/x` and `Q`-mass `w x`. Put `a = 1 - q + q x`, `c = (1-q) x + q`, so that the
-//! partner has `1 - q + q/x = c/x`, and `f(t) = t^n - t^(1-n)`. The first direction exceeds the second by `w [f(a) + x f(c/x)] = w [f(a) - c f(x/c)]`. As `f` is convex for `t >= 1` and zero at 1, `f(t)/(t-1)` increases;
-//! and `a - 1 = q (x-1) = c (x/c - 1)`, `x/c <= a`. So the difference is not negative. Compositions of symmetric pairs are symmetric, and so is the binary response that every pure mechanism is a processing of.
-//!
-//! # Any other event, at integer orders
-//! From its moments in both directions (Zhu and Wang, *Poisson subsampled Rényi differential privacy*, 2019, the general upper bound): the same sum with the terms from `k = 3` on
-//! multiplied by 3.
-//!
-//! # All orders
-//! `m` is convex in the order and zero at order 1, so that between integers the chord is a bound. Besides, `t^n` and `t^(1-n)` are convex, so at every order `n >= 1` and in both directions
-//! `e^m(n) <= 1 - q + q e^m_inner(n)`, which is the better one where losses are large and the order is below 2. For Gaussian noise fractional orders are integrated besides (`renyi_sampled_gaussian.rs`).
-//!
-//! # Numerics
-//! The binomial weights add up to 1, and 1 is subtracted from each factor, so that `e^m - 1` is a sum of positive terms and keeps its digits where the
-//! rate is small.
+//! (Mironov, Talwar, Zhang, *Rényi differential privacy of the sampled Gaussian mechanism*, 2019,
+//! Theorem 5); for any other event the terms from `k = 3` on are multiplied by 3 (Zhu and Wang,
+//! *Poisson subsampled Rényi differential privacy*, 2019). Between integers the chord is a bound,
+//! and at every order `e^m(n) <= 1 - q + q e^m_inner(n)`; Gaussian noise is integrated at
+//! fractional orders (`renyi_sampled_gaussian.rs`). 1 is subtracted from each factor, so that
+//! `e^m - 1` is a sum of positive terms. Proofs: docs/proofs/subsampled_renyi.md.
 
 use crate::AccountingError;
-use crate::promise::pure_loss;
+use crate::guarantee::pure_loss;
 use crate::renyi_curve::{RenyiCurve, gaussian_shift_square};
 use crate::renyi_sampled_gaussian::sampled_gaussian_moment;
 use reticent_events::Event;
@@ -64,7 +54,8 @@ impl SampledMoments {
             rate: Bounds::exact(rate),
             curve: Box::new(RenyiCurve::of(event)?),
             symmetric: is_symmetric(event)?,
-            gaussian_shift: gaussian_shift_square(event).map(|square| square.sqrt().bounds().upper()),
+            gaussian_shift: gaussian_shift_square(event)
+                .map(|square| square.sqrt().bounds().upper()),
             inner: OnceLock::new(),
             summed: (2..=LARGEST_SUMMED_ORDER).map(|_| OnceLock::new()).collect(),
         })
@@ -98,12 +89,14 @@ impl SampledMoments {
         (Bounds::exact(first) * (Bounds::ONE - part) + Bounds::exact(second) * part).upper()
     }
 
-    /// `ln(1 + q (e^m_inner - 1))`, and `m_inner + ln(q + (1 - q) e^-m_inner)` where that would overflow.
+    /// `ln(1 + q (e^m_inner - 1))`, and `m_inner + ln(q + (1 - q) e^-m_inner)` where that would
+    /// overflow.
     fn mixed(&self, excess: f64) -> f64 {
-        crate::promise::sampled_loss(self.rate.upper(), self.curve.moment(excess))
+        crate::guarantee::sampled_loss(self.rate.upper(), self.curve.moment(excess))
     }
 
-    /// The sum at the integer order `1 + excess`; 0 at order 1, infinite above [`LARGEST_SUMMED_ORDER`].
+    /// The sum at the integer order `1 + excess`; 0 at order 1, infinite above
+    /// [`LARGEST_SUMMED_ORDER`].
     fn at_integer(&self, excess: f64) -> f64 {
         if excess == 0.0 {
             return 0.0;
@@ -112,7 +105,9 @@ impl SampledMoments {
             return f64::INFINITY;
         }
         let order = excess as u32 + 1;
-        self.summed.get(order as usize - 2).map_or(f64::INFINITY, |known| *known.get_or_init(|| self.sum(order)))
+        self.summed
+            .get(order as usize - 2)
+            .map_or(f64::INFINITY, |known| *known.get_or_init(|| self.sum(order)))
     }
 
     fn sum(&self, order: u32) -> f64 {
@@ -128,25 +123,30 @@ impl SampledMoments {
 
     /// `ln(factor - 1)` for the factor of the binomial weight `k`.
     fn ln_factor_less_one(&self, k: u32) -> Bounds {
-        let moments = self
-            .inner
-            .get_or_init(|| (2..=LARGEST_SUMMED_ORDER).map(|order| self.curve.moment(f64::from(order - 1))).collect());
+        let moments = self.inner.get_or_init(|| {
+            (2..=LARGEST_SUMMED_ORDER)
+                .map(|order| self.curve.moment(f64::from(order - 1)))
+                .collect()
+        });
         let moment = moments.get(k as usize - 2).copied().unwrap_or(f64::INFINITY);
         // A moment beyond the range of f64 is above all of it.
         let moment = Bounds::new(moment.min(f64::MAX), moment);
-        let factor = if k == 2 || self.symmetric { moment } else { moment + Bounds::exact(3.0).ln() };
+        let factor =
+            if k == 2 || self.symmetric { moment } else { moment + Bounds::exact(3.0).ln() };
         factor + ln_one_minus_exp(-factor)
     }
 }
 
-/// Whether an involution swaps the outputs of any two neighbours, or of a pair of which they are processings and whose moments the curve is.
+/// Whether an involution swaps the outputs of any two neighbours, or of a pair of which they are
+/// processings and whose moments the curve is.
 fn is_symmetric(event: &Event) -> Result<bool, AccountingError> {
     Ok(match event {
-        Event::Gaussian { .. } | Event::DiscreteGaussian { .. } | Event::RandomScaleGaussian { .. } => true,
-        Event::GeneralizedGaussian { .. } => true,
+        Event::Gaussian { .. }
+        | Event::DiscreteGaussian { .. }
+        | Event::RandomScaleGaussian { .. }
+        | Event::GeneralizedGaussian { .. } => true,
         // Its curve is in part that of a bounded range, which need not be symmetric.
-        Event::Exponential { .. } => false,
-        Event::PoissonSubsampled { .. } => false,
+        Event::Exponential { .. } | Event::PoissonSubsampled { .. } => false,
         Event::Repetition { event, .. } => is_symmetric(event)?,
         Event::Composition { events } => {
             for event in events {
@@ -156,7 +156,19 @@ fn is_symmetric(event: &Event) -> Result<bool, AccountingError> {
             }
             true
         }
-        other => pure_loss(other)?.is_some(),
+        Event::Laplace { .. }
+        | Event::TruncatedLaplace { .. }
+        | Event::Tabulated { .. }
+        | Event::DiscreteLaplace { .. }
+        | Event::Staircase { .. }
+        | Event::TruncatedGeneralizedGaussian { .. }
+        | Event::InflatedGeneralizedGaussian { .. }
+        | Event::RandomizedResponse { .. }
+        | Event::RandomScaleLaplace { .. }
+        | Event::RandomScaleLaplaceVector { .. }
+        | Event::PermuteAndFlip { .. }
+        | Event::Approximate { .. }
+        | Event::ZeroConcentrated { .. } => pure_loss(event)?.is_some(),
     })
 }
 
@@ -177,7 +189,8 @@ mod tests {
         SampledMoments::new(rate, event).expect("covered").moment(f64::from(order - 1))
     }
 
-    /// Both directions by quadrature with mpmath at 25 digits; the first is the larger, and the sum is exact.
+    /// Both directions by quadrature with mpmath at 25 digits; the first is the larger, and the sum
+    /// is exact.
     #[test]
     fn samples_of_laplace_noise_are_exact() {
         let rows = [
@@ -195,10 +208,10 @@ mod tests {
     #[test]
     fn what_is_not_known_to_be_symmetric_pays_for_it() {
         let gaussian = Event::Gaussian { sigma: 2.0, sensitivity: 1.0 };
-        let promise = Event::ZeroConcentrated { rho: 0.125 };
-        assert_eq!(moment(0.1, &gaussian, 2), moment(0.1, &promise, 2));
-        assert!(moment(0.1, &gaussian, 3) < moment(0.1, &promise, 3));
-        let both = Event::Composition { events: vec![gaussian.clone(), promise] };
+        let guarantee = Event::ZeroConcentrated { rho: 0.125 };
+        assert_eq!(moment(0.1, &gaussian, 2), moment(0.1, &guarantee, 2));
+        assert!(moment(0.1, &gaussian, 3) < moment(0.1, &guarantee, 3));
+        let both = Event::Composition { events: vec![gaussian.clone(), guarantee] };
         assert!(!is_symmetric(&both).expect("valid") && is_symmetric(&gaussian).expect("valid"));
     }
 
@@ -211,13 +224,19 @@ mod tests {
 
     #[test]
     fn between_integers_and_below_two() {
-        for event in [Event::Gaussian { sigma: 0.3, sensitivity: 1.0 }, Event::Laplace { scale: 0.2, sensitivity: 1.0 }]
-        {
+        for event in [
+            Event::Gaussian { sigma: 0.3, sensitivity: 1.0 },
+            Event::Laplace { scale: 0.2, sensitivity: 1.0 },
+        ] {
             let sampled = SampledMoments::new(0.01, &event).expect("covered");
             for excess in [0.01, 0.5, 1.5, 20.25, 510.5] {
                 let found = sampled.moment(excess);
-                assert!(found <= sampled.chord(excess) && found <= sampled.mixed(excess), "{excess}");
-                let (below, above) = (sampled.moment(excess.floor().max(1e-9)), sampled.moment(excess.ceil()));
+                assert!(
+                    found <= sampled.chord(excess) && found <= sampled.mixed(excess),
+                    "{excess}"
+                );
+                let (below, above) =
+                    (sampled.moment(excess.floor().max(1e-9)), sampled.moment(excess.ceil()));
                 assert!(below <= found && found <= above, "{excess}: {below} {found} {above}");
             }
             assert!(sampled.moment(600.0) <= sampled.curve.moment(600.0));
@@ -226,7 +245,8 @@ mod tests {
 
     #[test]
     fn orders_that_are_none_have_no_bound() {
-        let sampled = SampledMoments::new(0.1, &Event::Gaussian { sigma: 1.0, sensitivity: 1.0 }).expect("covered");
+        let sampled = SampledMoments::new(0.1, &Event::Gaussian { sigma: 1.0, sensitivity: 1.0 })
+            .expect("covered");
         for excess in [0.0, -1.0, f64::NAN, f64::INFINITY] {
             assert_eq!(sampled.moment(excess), f64::INFINITY, "{excess}");
         }

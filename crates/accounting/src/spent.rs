@@ -4,9 +4,10 @@ use reticent_numerics::Bounds;
 use reticent_numerics::rounding::{add_up, sub_down};
 use serde::{Deserialize, Serialize};
 
-/// The sum of many charges, as two `f64` that together are at least the exact sum.
+/// The sum of many costs, as two `f64` that together are at least the exact sum.
 ///
-/// `high + low` is exact up to a relative `2^-104` an addition, rounded up each time: a million charges of a millionth of a budget are within `1e-25` of that budget.
+/// `high + low` is exact up to a relative `2^-104` an addition, rounded up each time: a million
+/// costs of a millionth of a budget are within `1e-25` of that budget.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(try_from = "Pair", into = "Pair")]
 pub(crate) struct Spent {
@@ -33,25 +34,30 @@ impl TryFrom<Pair> for Spent {
     fn try_from(pair: Pair) -> Result<Self, String> {
         let Pair { high, low } = pair;
         // Only what additions can have left: a file that says anything else is refused.
-        let consistent =
-            high >= 0.0 && high.is_finite() && low.is_finite() && high + low == high && (high > 0.0 || low == 0.0);
+        let consistent = high >= 0.0
+            && high.is_finite()
+            && low.is_finite()
+            && high + low == high
+            && (high > 0.0 || low == 0.0);
         if consistent {
             Ok(Spent { high, low })
         } else {
             Err(format!(
-                "`spent` is {high:e} and {low:e}, but it must be two finite numbers, the first not negative and the second its rounding error"
+                "`spent` is {high:e} and {low:e}, but it must be two finite numbers, the first not \
+                 negative and the second its rounding error"
             ))
         }
     }
 }
 
 impl Spent {
-    /// The sum with one more charge, `None` where that leaves the range of `f64` or the charge is negative or a NaN.
-    pub(crate) fn with(self, charge: f64) -> Option<Self> {
-        if charge.is_nan() || charge < 0.0 {
+    /// The sum with one more cost, `None` where that leaves the range of `f64` or the cost is
+    /// negative or a NaN.
+    pub(crate) fn with(self, cost: f64) -> Option<Self> {
+        if cost.is_nan() || cost < 0.0 {
             return None;
         }
-        let (sum, error) = exact_sum(self.high, charge)?;
+        let (sum, error) = exact_sum(self.high, cost)?;
         let (high, low) = exact_sum(sum, add_up(error, self.low))?;
         Some(Spent { high, low })
     }
@@ -69,7 +75,9 @@ impl Spent {
 
     /// What a budget leaves, rounded down; 0 where it leaves nothing.
     pub(crate) fn remaining(self, budget: f64) -> f64 {
-        (Bounds::exact(budget) - Bounds::exact(self.high) - Bounds::exact(self.low)).lower().max(0.0)
+        (Bounds::exact(budget) - Bounds::exact(self.high) - Bounds::exact(self.low))
+            .lower()
+            .max(0.0)
     }
 }
 
@@ -107,8 +115,8 @@ mod tests {
     #[test]
     fn hostile_charges_and_files() {
         let spent = Spent::default();
-        for charge in [-1.0, f64::NAN, f64::INFINITY, f64::NEG_INFINITY] {
-            assert_eq!(spent.with(charge), None, "{charge}");
+        for cost in [-1.0, f64::NAN, f64::INFINITY, f64::NEG_INFINITY] {
+            assert_eq!(spent.with(cost), None, "{cost}");
         }
         let full = spent.with(f64::MAX).expect("finite");
         assert_eq!(full.with(f64::MAX), None);

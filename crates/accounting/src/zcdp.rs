@@ -1,28 +1,17 @@
 //! Zero-concentrated differential privacy: one number `rho` a release, and they add.
 //!
-//! # The least `rho` of a mechanism
-//! `rho = sup_(alpha > 1) D_alpha/alpha`. Let `m(alpha) = (alpha - 1) D_alpha`, and `y = alpha - 1/2`, `u = y^2`. For a mechanism whose two directions look alike, `m(alpha) = m(1 - alpha)`, so `m` is a
-//! function of `u`, zero at `u = 1/4`. *If `m` is concave in `u`* then it lies below its tangent there: `m <= (u - 1/4) m'(1) = alpha (alpha - 1) D_1`, hence `rho` is the
-//! Kullback-Leibler divergence `D_1`, which no smaller `rho` can be.
-//!
-//! `m` is concave in `u >= 0` whenever `e^m`, as a function of `u`, is an entire function of order 1/2 with negative zeros only: then `e^m = c prod (1 + u/u_n)` by Hadamard's theorem, and the
-//! logarithm of each factor is concave. That is so for
-//!
-//! - binary responses, `e^m = cosh(y epsilon)/cosh(epsilon/2)`, and so every pure mechanism: `rho = epsilon tanh(epsilon/2)` (known: Steinke 2024), below the usual `epsilon^2/2`;
-//! - responses with `k` answers, `e^m` proportional to `cosh(y epsilon) + c` with `c = (k-2) e^(-epsilon/2)/2`, if `c <= 1`: `rho = epsilon (e^epsilon - 1)/(e^epsilon + k - 1)`;
-//! - staircase noise, the same with `c = (1 - w - w e^-epsilon) e^(epsilon/2)/(2 w)`: `rho = w epsilon (1 - e^-epsilon)`;
-//! - Laplace noise, `e^m` proportional to `cosh(y epsilon) + sinh(y epsilon)/(2 y)`, whose zeros `u = -lambda/epsilon^2` are the eigenvalues `lambda > 0` of `-f'' = lambda f`, `f(0) = 0`, `f'(1) + (epsilon/2) f(1) =
-//!   0`: `rho = epsilon + e^-epsilon - 1` (conjectured by Wang 2022, proved in another way by Harrison and Manurangsi 2025);
-//! - discrete Laplace noise, `e^m` proportional to `2 cosh(D s y)/(1 - q) + sinh((D-1) s y)/sinh(s y)` with `s = 1/b`. At `y = i theta/s`, `theta = j pi/D`, it is `(-1)^j (2/(1-q) - 1)`, and at the ends 0 and `pi` its
-//!   signs are 1 and `(-1)^D`: `D` changes of sign, as many as a polynomial of degree `D` in `cos theta` has zeros. `rho = s [D - 2 q (1 - q^D)/(1 - q^2)]`.
-//!
-//! All are convex in the shift and zero at zero, so that one coordinate that takes all of an l1 sensitivity is the worst.
+//! Where `e^((alpha-1) D_alpha)` is an entire function of `(alpha - 1/2)^2` of order 1/2 with
+//! negative zeros only, the least `rho` is the Kullback-Leibler divergence. That is so for binary
+//! responses (and `rho = epsilon tanh(epsilon/2)` for every pure mechanism), responses with `k`
+//! answers up to a bound on `k`, staircase, Laplace (`rho = epsilon + e^-epsilon - 1`) and discrete
+//! Laplace noise (`rho = s [D - 2 q (1 - q^D)/(1 - q^2)]`, `s = 1/b`). Proof:
+//! docs/proofs/zero_concentration.md.
 
-use crate::basic::excepted_by;
+use crate::basic::fixed_delta_of;
 use crate::conversion::{delta_of_zero_concentrated, loss_of_zero_concentrated};
-use crate::promise::{above, excepted, pure_loss};
+use crate::guarantee::{above, fixed_delta, pure_loss};
 use crate::renyi_curve::{gaussian_shift_square, laplace_loss, staircase_violation};
-use crate::{Accountant, AccountingError, Charges};
+use crate::{Accountant, AccountingError, Composition};
 use reticent_events::Event;
 use reticent_mechanisms::{Delta, Epsilon};
 use reticent_numerics::rounding::{add_up, mul_up, sub_down};
@@ -31,11 +20,13 @@ use reticent_numerics::{Bounds, Enclosure, Wide};
 /// Zero-concentrated differential privacy (Bun and Steinke 2016).
 ///
 /// # Theorem
-/// The `rho` of all releases add, also when each is chosen from the answers before it. `rho` bounds the divergence of every order by `alpha rho`, which converts at the best order (Canonne,
-/// Kamath, Steinke 2020). For what each event's `rho` is, see [`zero_concentration`].
+/// The `rho` of all releases add, also when each is chosen from the answers before it. `rho` bounds
+/// the divergence of every order by `alpha rho`, which converts at the best order (Canonne, Kamath,
+/// Steinke 2020). For what each event's `rho` is, see [`zero_concentration`].
 ///
 /// # Direction
-/// An upper bound; from below it says 0. Never below [`crate::RenyiDp`], which knows more of each curve.
+/// An upper bound; from below it says 0. Never below [`crate::RenyiDp`], which knows more of each
+/// curve.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct ZeroConcentratedDp;
 
@@ -44,31 +35,36 @@ impl Accountant for ZeroConcentratedDp {
         "zcdp"
     }
 
-    fn epsilon(&self, charges: &Charges, delta: Delta) -> Result<Bounds, AccountingError> {
-        let rest = sub_down(delta.get(), excepted_by(charges));
-        Ok(Bounds::new(0.0, loss_of_zero_concentrated(total(charges)?, rest)))
+    fn epsilon(&self, composition: &Composition, delta: Delta) -> Result<Bounds, AccountingError> {
+        let rest = sub_down(delta.get(), fixed_delta_of(composition));
+        Ok(Bounds::new(0.0, loss_of_zero_concentrated(total(composition)?, rest)))
     }
 
-    fn delta(&self, charges: &Charges, epsilon: Epsilon) -> Result<Bounds, AccountingError> {
-        let delta = delta_of_zero_concentrated(total(charges)?, epsilon.get());
-        Ok(Bounds::new(0.0, add_up(delta, excepted_by(charges)).min(1.0)))
+    fn delta(
+        &self,
+        composition: &Composition,
+        epsilon: Epsilon,
+    ) -> Result<Bounds, AccountingError> {
+        let delta = delta_of_zero_concentrated(total(composition)?, epsilon.get());
+        Ok(Bounds::new(0.0, add_up(delta, fixed_delta_of(composition)).min(1.0)))
     }
 }
 
-fn total(charges: &Charges) -> Result<f64, AccountingError> {
+fn total(composition: &Composition) -> Result<f64, AccountingError> {
     let mut sum = 0.0;
-    for charge in charges.iter() {
-        let rho = match &charge.event {
-            // Pure outside its exception.
+    for component in composition.iter() {
+        let rho = match &component.event {
+            // Pure outside an event of probability `delta`.
             Event::Approximate { epsilon, .. } => of_pure(*epsilon),
             event => zero_concentration(event)?,
         };
-        sum = add_up(sum, mul_up(above(charge.times), rho));
+        sum = add_up(sum, mul_up(above(component.times), rho));
     }
     Ok(sum)
 }
 
-/// An upper bound on the least `rho` with which an event is `rho`-zero-concentrated differentially private.
+/// An upper bound on the least `rho` with which an event is `rho`-zero-concentrated differentially
+/// private.
 ///
 /// | event | `rho` |
 /// |---|---|
@@ -80,12 +76,13 @@ fn total(charges: &Charges) -> Result<f64, AccountingError> {
 /// | any pure event | `epsilon tanh(epsilon/2)`, exact for the worst of them |
 ///
 /// # Errors
-/// If the event is not zero-concentrated, such as a sample of Gaussian noise or a promise with `delta > 0`, or cannot be read.
+/// If the event is not zero-concentrated, such as a sample of Gaussian noise or a guarantee with
+/// `delta > 0`, or cannot be read.
 pub fn zero_concentration(event: &Event) -> Result<f64, AccountingError> {
-    let charges = Charges::new(std::slice::from_ref(event))?;
+    let composition = Composition::new(std::slice::from_ref(event))?;
     let mut sum = 0.0;
-    for charge in charges.iter() {
-        sum = add_up(sum, mul_up(above(charge.times), of_one(&charge.event)?));
+    for component in composition.iter() {
+        sum = add_up(sum, mul_up(above(component.times), of_one(&component.event)?));
     }
     Ok(sum)
 }
@@ -110,16 +107,31 @@ fn of_one(event: &Event) -> Result<f64, AccountingError> {
         Event::DiscreteLaplace { scale, sensitivity } => discrete_laplace(*scale, *sensitivity),
         Event::RandomizedResponse { epsilon, categories } => response(*epsilon, *categories),
         Event::Staircase { epsilon, gamma, .. } => staircase(*epsilon, *gamma),
-        Event::Exponential { epsilon } => Bounds::exact(*epsilon).square().times_power_of_two(-3).upper(),
-        event => laplace_loss(event).map_or(f64::INFINITY, laplace),
+        Event::Exponential { epsilon } => {
+            Bounds::exact(*epsilon).square().times_power_of_two(-3).upper()
+        }
+        Event::Laplace { .. }
+        | Event::TruncatedLaplace { .. }
+        | Event::Tabulated { .. }
+        | Event::Gaussian { .. }
+        | Event::GeneralizedGaussian { .. }
+        | Event::TruncatedGeneralizedGaussian { .. }
+        | Event::InflatedGeneralizedGaussian { .. }
+        | Event::RandomScaleLaplace { .. }
+        | Event::RandomScaleLaplaceVector { .. }
+        | Event::PermuteAndFlip { .. }
+        | Event::Approximate { .. }
+        | Event::PoissonSubsampled { .. }
+        | Event::Composition { .. }
+        | Event::Repetition { .. } => laplace_loss(event).map_or(f64::INFINITY, laplace),
     };
     match pure_loss(event)? {
         Some(loss) => Ok(own.min(of_pure(loss))),
         None => Err(AccountingError::NotCovered {
             accountant: "zcdp",
             mechanism: event.mechanism(),
-            reason: if excepted(event) > 0.0 {
-                "a promise with a delta above 0 bounds no Rényi divergence"
+            reason: if fixed_delta(event) > 0.0 {
+                "a guarantee with a delta above 0 bounds no Rényi divergence"
             } else {
                 "no bound on its divergence of every order is known"
             },
@@ -127,7 +139,8 @@ fn of_one(event: &Event) -> Result<f64, AccountingError> {
     }
 }
 
-/// `epsilon tanh(epsilon/2)`, rounded up, and never above `epsilon^2/2`, whose digits last for tiny `epsilon`.
+/// `epsilon tanh(epsilon/2)`, rounded up, and never above `epsilon^2/2`, whose digits last for tiny
+/// `epsilon`.
 fn of_pure(loss: f64) -> f64 {
     if loss == f64::INFINITY {
         return loss;
@@ -194,13 +207,15 @@ mod tests {
                 events.push(Event::Staircase { epsilon: loss, gamma, sensitivity: 2.0 });
             }
             for sensitivity in [1u64, 2, 17] {
-                events.push(Event::DiscreteLaplace { scale: sensitivity as f64 / loss, sensitivity });
+                events
+                    .push(Event::DiscreteLaplace { scale: sensitivity as f64 / loss, sensitivity });
             }
         }
         events
     }
 
-    /// The claim of the module: the Rényi divergence of every order is at most `alpha rho`, on curves that are exact or above.
+    /// The claim of the module: the Rényi divergence of every order is at most `alpha rho`, on
+    /// curves that are exact or above.
     #[test]
     fn no_divergence_exceeds_rho_times_the_order() {
         for event in pure_events() {
@@ -208,13 +223,18 @@ mod tests {
             let curve = RenyiCurve::of(&event).expect("covered");
             for step in -60..=60 {
                 let excess = 10f64.powf(f64::from(step) / 10.0);
-                let (moment, bound) = (curve.moment(excess), moment_of_zero_concentrated(rho, excess));
-                assert!(moment <= bound * (1.0 + 1e-12), "{event:?} at 1 + {excess:e}: {moment:e} above {bound:e}");
+                let (moment, bound) =
+                    (curve.moment(excess), moment_of_zero_concentrated(rho, excess));
+                assert!(
+                    moment <= bound * (1.0 + 1e-12),
+                    "{event:?} at 1 + {excess:e}: {moment:e} above {bound:e}"
+                );
             }
         }
     }
 
-    /// No smaller `rho` would do: near order 1 the divergence is as large, except where only a coarser bound is proved.
+    /// No smaller `rho` would do: near order 1 the divergence is as large, except where only a
+    /// coarser bound is proved.
     #[test]
     fn rho_is_the_least_where_it_is_the_divergence_of_order_one() {
         let mut tight = 0;
@@ -224,7 +244,9 @@ mod tests {
                 Event::RandomizedResponse { epsilon, categories } => {
                     *categories as f64 - 2.0 > 2.0 * (epsilon / 2.0).exp()
                 }
-                Event::Staircase { epsilon, gamma, .. } => staircase(*epsilon, *gamma) == f64::INFINITY,
+                Event::Staircase { epsilon, gamma, .. } => {
+                    staircase(*epsilon, *gamma) == f64::INFINITY
+                }
                 _ => false,
             };
             if !coarse {
@@ -240,20 +262,25 @@ mod tests {
     #[test]
     fn printed_formulas() {
         let rho = |event: &Event| zero_concentration(event).expect("covered");
-        let close = |found: f64, expected: f64| assert!((found / expected - 1.0).abs() < 1e-13, "{found} {expected}");
+        let close = |found: f64, expected: f64| {
+            assert!((found / expected - 1.0).abs() < 1e-13, "{found} {expected}")
+        };
         close(rho(&Event::Gaussian { sigma: 3.0, sensitivity: 2.0 }), 2.0 / 9.0);
         close(rho(&Event::DiscreteGaussian { sigma: 3.0, sensitivity: 2 }), 2.0 / 9.0);
         close(rho(&Event::Laplace { scale: 1.0, sensitivity: 2.0 }), 1.0 + (-2f64).exp());
         close(rho(&Event::PermuteAndFlip { epsilon: 2.0 }), 2.0 * 1f64.tanh());
         close(rho(&Event::Exponential { epsilon: 0.5 }), 0.25 / 8.0);
-        let mixed = Event::RandomScaleGaussian { sigmas: vec![(4.0, 0.5), (2.0, 0.5)], sensitivity: 1.0 };
+        let mixed =
+            Event::RandomScaleGaussian { sigmas: vec![(4.0, 0.5), (2.0, 0.5)], sensitivity: 1.0 };
         close(rho(&mixed), 0.125);
         let both = Event::Composition { events: vec![mixed.clone(), mixed] };
         close(rho(&Event::Repetition { times: 10, event: Box::new(both) }), 2.5);
         let sampled = |event| Event::PoissonSubsampled { rate: 0.1, event: Box::new(event) };
         let less = rho(&sampled(Event::PermuteAndFlip { epsilon: 2.0 }));
         close(less, of_pure((0.1 * 2f64.exp_m1()).ln_1p()));
-        assert!(zero_concentration(&sampled(Event::Gaussian { sigma: 1.0, sensitivity: 1.0 })).is_err());
+        assert!(
+            zero_concentration(&sampled(Event::Gaussian { sigma: 1.0, sensitivity: 1.0 })).is_err()
+        );
         assert!(zero_concentration(&Event::Approximate { epsilon: 1.0, delta: 1e-9 }).is_err());
         let cubic = Event::GeneralizedGaussian { order: 3.0, scale: 1.0, sensitivities: vec![1.0] };
         assert!(zero_concentration(&cubic).is_err());
@@ -262,12 +289,15 @@ mod tests {
     #[test]
     fn never_better_than_renyi() {
         for event in pure_events() {
-            let charges = Charges::new(&[Event::Repetition { times: 30, event: Box::new(event) }]).expect("valid");
+            let composition =
+                Composition::new(&[Event::Repetition { times: 30, event: Box::new(event) }])
+                    .expect("valid");
             for delta in [1e-12, 1e-4] {
                 let delta = Delta::new(delta).expect("valid");
-                let ours = ZeroConcentratedDp.epsilon(&charges, delta).expect("covered").upper();
-                let renyi = RenyiDp.epsilon(&charges, delta).expect("covered").upper();
-                assert!(ours >= renyi * (1.0 - 1e-9), "{charges:?} {ours} {renyi}");
+                let ours =
+                    ZeroConcentratedDp.epsilon(&composition, delta).expect("covered").upper();
+                let renyi = RenyiDp.epsilon(&composition, delta).expect("covered").upper();
+                assert!(ours >= renyi * (1.0 - 1e-9), "{composition:?} {ours} {renyi}");
             }
         }
     }

@@ -5,21 +5,13 @@ use super::pair::Test;
 use reticent_numerics::nearest;
 use reticent_numerics::rounding::{exp_down, exp_up, mul_down, mul_up, sub_down, sub_up};
 
-/// A distribution on a grid whose `delta` is nowhere above that of the pair, with an error of the square of the step.
+/// A distribution on a grid whose `delta` is nowhere above that of the pair, with an error of the
+/// square of the step.
 ///
-/// # Method
-/// The pair's tests, as points of `P[A]` over `Q[A]`, lie on a concave curve whose slope is `e^loss`. A polygon with its corners below the curve lies below it, and
-/// if its sides have the slopes `e^(c + j h)` it belongs to a distribution on the grid: the side's height is the mass. Walking from high losses to low ones, each side of
-/// slope `e^(c + j h)` leaves the last corner, runs below the curve and ends where it meets the chord between two proved tests again: so the outcomes between two corners are merged into one, at the loss that
-/// their masses have together. (Merging is post-processing, which is why the result can only be less.) The last side must end at the last test, where `P[A] = 1`, with a slope on the grid, so corners
-/// are given up until that is so.
-///
-/// # Where the grid lies
-/// Next to all outcomes may have a loss much smaller than the step, as on a sample of low rate; their common loss is not zero but balances that of the others, and on a grid that misses it they would have to be merged with
-/// everything else. So the grid may be moved by an offset `c`, to hold the common loss of the outcomes of the lowest cell or of the highest one. And where single outcomes lie on grid points, their losses are known to
-/// some ulps only, and an outcome just below its grid point would lose a whole step; so such a grid is also tried a little lower. Of all grids that with the largest moment `E e^(s L)` is taken, at the tilt `s` under which losses will be added.
-///
-/// Each corner is checked anew after rounding; a side is shortened until its end is proved to lie below.
+/// The pair's tests lie on a concave curve of `P[A]` over `Q[A]`; a polygon below it whose sides
+/// have the slopes `e^(c + j h)` belongs to a distribution on the grid, and merging the outcomes
+/// between two corners is post-processing. Each corner is checked anew after rounding. How the
+/// corners and the offset `c` are found: docs/proofs/contraction.md.
 pub(super) fn contracted(sampled: &Sampled) -> Masses {
     let tests = sampled.tests();
     let step = sampled.step();
@@ -31,8 +23,10 @@ pub(super) fn contracted(sampled: &Sampled) -> Masses {
     }
     let mut found = vec![plain];
     found.extend(lowered.into_iter().flatten());
-    // An outcome well between two grid points loses a share of the step, unless the grid is moved to it.
-    let is_between = sampled.greatest_atom().is_some_and(|atom| (1e-3..0.999).contains(&(atom / step).fract()));
+    // An outcome well between two grid points loses a share of the step, unless the grid is moved
+    // to it.
+    let is_between =
+        sampled.greatest_atom().is_some_and(|atom| (1e-3..0.999).contains(&(atom / step).fract()));
     if given_up > FEW || is_between {
         found.extend(highest_cell(&tests, step).map(|top| on(top - (top / step).floor() * step).0));
         found.extend(on_lowest_cell(&tests, sampled));
@@ -44,7 +38,8 @@ pub(super) fn contracted(sampled: &Sampled) -> Masses {
 /// How many sides may be given up without looking for another grid.
 const FEW: usize = 3;
 
-/// By how much a grid that holds single outcomes is lowered: some ulps of their probabilities, or what the step was shortened by to lie below the greatest of them.
+/// By how much a grid that holds single outcomes is lowered: some ulps of their probabilities, or
+/// what the step was shortened by to lie below the greatest of them.
 const LOWERED: [f64; 2] = [2e-15, 6e-14];
 
 /// How much of `P` may be left at the end of a walk.
@@ -64,8 +59,9 @@ fn highest_cell(tests: &[Test], step: f64) -> Option<f64> {
 
 /// A walk on a grid that holds the common loss of the outcomes near the least one.
 ///
-/// The last side runs from a corner to the end, and its slope says where the grid must lie; but the corner depends on the grid a little, so this is done until
-/// the two agree. What is left is made up by starting the last side a little earlier.
+/// The last side runs from a corner to the end, and its slope says where the grid must lie; but the
+/// corner depends on the grid a little, so this is done until the two agree. What is left is made
+/// up by starting the last side a little earlier.
 fn on_lowest_cell(tests: &[Test], sampled: &Sampled) -> Option<Masses> {
     const PASSES: usize = 5;
     let step = sampled.step();
@@ -117,7 +113,8 @@ struct Walk {
     infinite: f64,
     /// How much of that stands for losses beyond the first side's.
     saturated: f64,
-    /// The test that the first side must pass: below it an outcome of an infinite loss, merged with this side, would be too much.
+    /// The test that the first side must pass: below it an outcome of an infinite loss, merged with
+    /// this side, would be too much.
     anchor: usize,
     offset: f64,
 }
@@ -125,13 +122,24 @@ struct Walk {
 impl Walk {
     fn from(start: Test, offset: f64) -> Self {
         let corner = Corner { q: (start.q, 0.0), p: (start.p, 0.0) };
-        Walk { corners: vec![corner], sides: Vec::new(), infinite: start.p, saturated: 0.0, anchor: 0, offset }
+        Walk {
+            corners: vec![corner],
+            sides: Vec::new(),
+            infinite: start.p,
+            saturated: 0.0,
+            anchor: 0,
+            offset,
+        }
     }
 
-    /// Starts where the line of a slope that touches the tests does, a little lower, so that the first side passes below them. The losses beyond are saturated: part of them is infinite (`saturation.rs`).
+    /// Starts where the line of a slope that touches the tests does, a little lower, so that the
+    /// first side passes below them. The losses beyond are saturated: part of them is infinite
+    /// (`saturation.rs`).
     ///
-    /// What the walk stands for then is the distribution in which the infinite outcome and that of the first side are merged again. The curve of that leads straight from the start of all tests to the end of the first side, so that it is below the pair's
-    /// if that end is; and it is if it lies below the chords that follow the touching test.
+    /// What the walk stands for then is the distribution in which the infinite outcome and that of
+    /// the first side are merged again. The curve of that leads straight from the start of all
+    /// tests to the end of the first side, so that it is below the pair's if that end is; and it is
+    /// if it lies below the chords that follow the touching test.
     fn saturated(tests: &[Test], loss: f64, offset: f64) -> Self {
         /// How much lower; less than any precision, more than rounding.
         const LOWER: f64 = 1e-13;
@@ -141,7 +149,8 @@ impl Walk {
         let slope = exp_up(loss);
         let intercept = |test: Test| sub_down(test.p * (1.0 - LOWER), mul_up(slope, test.q));
         let near = tests.iter().enumerate().take(NEAR).skip(1);
-        let touching = near.map(|(i, &test)| (i, intercept(test))).max_by(|a, b| a.1.total_cmp(&b.1));
+        let touching =
+            near.map(|(i, &test)| (i, intercept(test))).max_by(|a, b| a.1.total_cmp(&b.1));
         match touching {
             Some((anchor, start)) if start > walk.infinite => Walk {
                 corners: vec![Corner { q: (0.0, 0.0), p: (start, 0.0) }],
@@ -167,7 +176,9 @@ impl Walk {
         for index in (lowest.max(sampled.first() - 1)..=highest).rev() {
             let slope = nearest::exp(offset + index as f64 * step);
             let Some((reached, height)) = walk.side(tests, ahead, slope) else { continue };
-            if let Some(reached) = walk.append(index, height, walk.width_of(index, step), &tests[..=reached]) {
+            if let Some(reached) =
+                walk.append(index, height, walk.width_of(index, step), &tests[..=reached])
+            {
                 ahead = reached;
             }
         }
@@ -189,11 +200,12 @@ impl Walk {
         self.corners[self.corners.len() - 1]
     }
 
-    /// Where a side of this slope leaves the polygon of tests, and how high it is by then; `None` if it does at once. The end of all tests counts as
-    /// one.
+    /// Where a side of this slope leaves the polygon of tests, and how high it is by then; `None`
+    /// if it does at once. The end of all tests counts as one.
     fn side(&self, tests: &[Test], ahead: usize, slope: f64) -> Option<(usize, f64)> {
         let corner = self.corner();
-        let above = |test: Test| difference(test.p, corner.p) - slope * difference(test.q, corner.q);
+        let above =
+            |test: Test| difference(test.p, corner.p) - slope * difference(test.q, corner.q);
         let mut before = 0.0;
         for (i, &test) in tests.iter().enumerate().skip(ahead) {
             let here = above(test);
@@ -214,13 +226,19 @@ impl Walk {
         (height > 0.0).then_some((tests.len() - 1, height))
     }
 
-    /// Adds a side, shortened until its end is proved to lie below the chord over it, and says which test is next. `None` if that does not succeed.
+    /// Adds a side, shortened until its end is proved to lie below the chord over it, and says
+    /// which test is next. `None` if that does not succeed.
     fn append(&mut self, index: i64, height: f64, width: f64, tests: &[Test]) -> Option<usize> {
         let mut height = height;
-        // The margin of the proof is worth some 1e-15 of the height over the angle at which the side meets the chord, which is about the step.
-        for shrink in [1e-15, 1e-14, 1e-13, 1e-12, 1e-11, 1e-10, 1e-9, 1e-8, 1e-7, 1e-6, 1e-5, 1e-4, 1e-3, 1e-2] {
+        // The margin of the proof is worth some 1e-15 of the height over the angle at which the
+        // side meets the chord, which is about the step.
+        for shrink in [
+            1e-15, 1e-14, 1e-13, 1e-12, 1e-11, 1e-10, 1e-9, 1e-8, 1e-7, 1e-6, 1e-5, 1e-4, 1e-3,
+            1e-2,
+        ] {
             let end = self.after(height, width);
-            let next = (1..tests.len()).rev().find(|&i| difference(tests[i - 1].q, end.q) <= 0.0)?;
+            let next =
+                (1..tests.len()).rev().find(|&i| difference(tests[i - 1].q, end.q) <= 0.0)?;
             if next <= self.anchor {
                 return None;
             }
@@ -239,11 +257,13 @@ impl Walk {
         Corner { q: add(corner.q, mul_down(height, width)), p: add(corner.p, height) }
     }
 
-    /// Gives up sides until a last one can lead to the last test, `(q_end, 1)`, unless next to nothing is left. Says how many were given up.
+    /// Gives up sides until a last one can lead to the last test, `(q_end, 1)`, unless next to
+    /// nothing is left. Says how many were given up.
     ///
-    /// From a corner with `p` and `q` left to go, a point at height `v` on a side of slope `a` sees the end under the slope `b` if
-    /// `p - v = b (q - v / a)`. The last side starts there, a little earlier to be safe, and ends below the line from the origin to the last test, which is below every
-    /// curve through that test.
+    /// From a corner with `p` and `q` left to go, a point at height `v` on a side of slope `a` sees
+    /// the end under the slope `b` if `p - v = b (q - v / a)`. The last side starts there, a little
+    /// earlier to be safe, and ends below the line from the origin to the last test, which is below
+    /// every curve through that test.
     fn finish(mut self, tests: &[Test], step: f64) -> (Masses, usize) {
         let end = tests[tests.len() - 1];
         let slope = |index: i64, offset: f64| nearest::exp(offset + index as f64 * step);
@@ -270,7 +290,8 @@ impl Walk {
             let flat = slope(last, self.offset);
             let exact = ((p_left - flat * q_left) / (1.0 - flat / steep)).clamp(0.0, height);
             let widths = [index, last].map(|index| self.width_of(index, step));
-            // Starting early by `s` leaves about `s h` at the end, which must hold the rounding of numbers around 1.
+            // Starting early by `s` leaves about `s h` at the end, which must hold the rounding of
+            // numbers around 1.
             for rounding in [1e-15, 4e-15, 1.6e-14, 6.4e-14, 2.6e-13] {
                 let first = exact - rounding / step.min(1.0);
                 if first < 0.0 {
@@ -280,7 +301,8 @@ impl Walk {
                 self.corners.push(corner);
                 let rest = difference(end.q, corner.q) * flat;
                 let last_corner = self.after(rest, widths[1]);
-                let (q_missing, p_missing) = (difference(end.q, last_corner.q), difference(end.p, last_corner.p));
+                let (q_missing, p_missing) =
+                    (difference(end.q, last_corner.q), difference(end.p, last_corner.p));
                 if p_missing >= 0.0 && p_missing * end.q >= q_missing * (1.0 + 8.0 * f64::EPSILON) {
                     self.sides.extend([(index, first), (last, rest)]);
                     return (self.into_masses(), given_up);
@@ -292,20 +314,32 @@ impl Walk {
     }
 
     fn into_masses(self) -> Masses {
-        let (Some(&(last, _)), Some(&(first, _))) = (self.sides.first(), self.sides.last()) else { return nothing() };
+        let (Some(&(last, _)), Some(&(first, _))) = (self.sides.first(), self.sides.last()) else {
+            return nothing();
+        };
         let mut masses = vec![0.0; (last - first + 1) as usize];
         for (index, height) in self.sides {
             masses[(index - first) as usize] += height;
         }
-        Masses { first, offset: self.offset, masses, infinite: self.infinite, saturated: self.saturated }
+        Masses {
+            first,
+            offset: self.offset,
+            masses,
+            infinite: self.infinite,
+            saturated: self.saturated,
+        }
     }
 }
 
-/// Whether a corner is proved to lie on or below the line from one test to the next, or no higher than the second if it is right of both.
+/// Whether a corner is proved to lie on or below the line from one test to the next, or no higher
+/// than the second if it is right of both.
 ///
-/// With `A = q_right - q_left` and `B = p_right - p_left > 0` the statement is `(p - p_left) / B <= min((q - q_left) / A, 1)`; of quotients, because products of two small
-/// probabilities underflow, and zero is no more than zero. Every difference and quotient is rounded once, which the margin makes up for; `2^-80` of the corner's own
-/// coordinates makes up for the sums, and `TINY` for quotients below the normal range. Where `A` is zero the second test alone is compared with.
+/// With `A = q_right - q_left` and `B = p_right - p_left > 0` the statement is
+/// `(p - p_left) / B <= min((q - q_left) / A, 1)`; of quotients, because products of two small
+/// probabilities underflow, and zero is no more than zero. Every difference and quotient is rounded
+/// once, which the margin makes up for; `2^-80` of the corner's own coordinates makes up for the
+/// sums, and `TINY` for quotients below the normal range. Where `A` is zero the second test alone
+/// is compared with.
 fn is_below(corner: Corner, left: Test, right: Test) -> bool {
     const SUMS: f64 = 1.0 / (1u128 << 80) as f64;
     const TINY: f64 = 1e-290;
@@ -314,7 +348,8 @@ fn is_below(corner: Corner, left: Test, right: Test) -> bool {
     let (across, up) = (right.q - left.q, right.p - left.p);
     let margin = 1.0 + 16.0 * f64::EPSILON;
     // A quotient by zero is infinite or no number, and `min` takes the other operand for either.
-    run >= 0.0 && (rise <= 0.0 || (up > 0.0 && rise / up * margin + TINY <= (run / across).min(1.0)))
+    run >= 0.0
+        && (rise <= 0.0 || (up > 0.0 && rise / up * margin + TINY <= (run / across).min(1.0)))
 }
 
 /// `a - b` for a `b` in two parts.
@@ -344,8 +379,8 @@ mod tests {
     /// `delta` of masses on a grid.
     fn delta_of(masses: &Masses, step: f64, x: f64) -> Bounds {
         let term = |(i, &mass): (usize, &f64)| {
-            let loss =
-                Bounds::exact(masses.offset) + Bounds::exact((masses.first + i as i64) as f64) * Bounds::exact(step);
+            let loss = Bounds::exact(masses.offset)
+                + Bounds::exact((masses.first + i as i64) as f64) * Bounds::exact(step);
             let gain = -(Bounds::exact(x) - loss).exp_m1();
             Bounds::exact(mass) * Bounds::new(gain.lower().max(0.0), gain.upper().max(0.0))
         };
@@ -360,12 +395,14 @@ mod tests {
         losses.filter(|&x| delta_of(masses, step, x).lower() > pair.at(x).delta.upper()).count()
     }
 
-    const CUTS: Cuts = Cuts { right: 1e-12, left: 1e-14, tilt: 5.0, share: 1.0, top: f64::INFINITY };
+    const CUTS: Cuts =
+        Cuts { right: 1e-12, left: 1e-14, tilt: 5.0, share: 1.0, top: f64::INFINITY };
 
     #[test]
     fn delta_is_nowhere_above() {
         for (pair, step) in examples() {
-            let sampled = Sampled::new(&*pair, step, CUTS, &mut Effort::for_precision(1e-4)).expect("few points");
+            let sampled = Sampled::new(&*pair, step, CUTS, &mut Effort::for_precision(1e-4))
+                .expect("few points");
             let masses = contracted(&sampled);
             assert_eq!(violations(&masses, &*pair, step), 0, "{pair:?}");
             let total: f64 = masses.masses.iter().sum::<f64>() + masses.infinite;
@@ -377,14 +414,18 @@ mod tests {
         }
     }
 
-    /// Outcomes between grid points lose the step itself; where no single outcome counts, the square.
+    /// Outcomes between grid points lose the step itself; where no single outcome counts, the
+    /// square.
     #[test]
     fn delta_is_below_by_the_square_of_the_step() {
-        let smooth: Vec<_> = examples().into_iter().filter(|(pair, _)| pair.atoms().is_empty()).collect();
+        let smooth: Vec<_> =
+            examples().into_iter().filter(|(pair, _)| pair.atoms().is_empty()).collect();
         assert_eq!(smooth.len(), 3);
         for (pair, step) in smooth {
-            let masses =
-                contracted(&Sampled::new(&*pair, step, CUTS, &mut Effort::for_precision(1e-4)).expect("few points"));
+            let masses = contracted(
+                &Sampled::new(&*pair, step, CUTS, &mut Effort::for_precision(1e-4))
+                    .expect("few points"),
+            );
             for x in [-0.1, 0.0, 0.013, 0.1] {
                 let apart = pair.at(x).delta.estimate() - delta_of(&masses, step, x).estimate();
                 assert!(apart < step * step, "{pair:?} at {x}: {apart:e}");
@@ -392,7 +433,8 @@ mod tests {
         }
     }
 
-    /// With losses saturated: nowhere above the saturated pair, and with what is infinite merged into the first side again nowhere above the pair itself.
+    /// With losses saturated: nowhere above the saturated pair, and with what is infinite merged
+    /// into the first side again nowhere above the pair itself.
     #[test]
     fn saturated_delta_is_nowhere_above() {
         let mut checked = 0;
@@ -400,22 +442,32 @@ mod tests {
             for share in [0.2, 0.5, 0.9] {
                 let top = share * pair.greatest_loss().min(2.0);
                 let cuts = Cuts { top, ..CUTS };
-                let sampled = Sampled::new(&*pair, step, cuts, &mut Effort::for_precision(1e-4)).expect("few points");
+                let sampled = Sampled::new(&*pair, step, cuts, &mut Effort::for_precision(1e-4))
+                    .expect("few points");
                 let masses = contracted(&sampled);
                 if !sampled.is_saturated() || masses.saturated == 0.0 {
                     continue;
                 }
                 checked += 1;
-                let end = masses.offset + (masses.first + masses.masses.len() as i64 - 1) as f64 * step;
-                assert!(end <= sampled.last() as f64 * step && end > top - 2.0 * step, "{pair:?}: {end} {top}");
+                let end =
+                    masses.offset + (masses.first + masses.masses.len() as i64 - 1) as f64 * step;
+                assert!(
+                    end <= sampled.last() as f64 * step && end > top - 2.0 * step,
+                    "{pair:?}: {end} {top}"
+                );
                 let last = masses.masses[masses.masses.len() - 1];
-                let merged =
-                    |x: f64| masses.infinite - masses.saturated + last + masses.saturated - (x - end).exp() * last;
+                let merged = |x: f64| {
+                    masses.infinite - masses.saturated + last + masses.saturated
+                        - (x - end).exp() * last
+                };
                 for i in 0..200 {
                     let x = end * (f64::from(i) * 0.02 - 1.0);
                     let most = pair.at(x.min(end)).delta.upper();
                     assert!(delta_of(&masses, step, x).lower() <= most, "{pair:?} {share} at {x}");
-                    assert!(x < end || merged(x) <= pair.at(x).delta.upper() + 1e-15, "{pair:?} {share} at {x}");
+                    assert!(
+                        x < end || merged(x) <= pair.at(x).delta.upper() + 1e-15,
+                        "{pair:?} {share} at {x}"
+                    );
                 }
                 // Saturated a step lower, something would be lost; a step higher, too much claimed.
                 let wrong = Masses { first: masses.first + 1, ..masses };

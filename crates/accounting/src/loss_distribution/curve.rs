@@ -7,7 +7,8 @@ use super::saturation::Excess;
 use crate::AccountingError;
 use realfft::RealFftPlanner;
 use reticent_numerics::rounding::{
-    add_down, add_up, div_up, exp_down, exp_m1_down, exp_m1_up, exp_up, mul_down, mul_up, sub_down, sub_up,
+    add_down, add_up, div_up, exp_down, exp_m1_down, exp_m1_up, exp_up, mul_down, mul_up, sub_down,
+    sub_up,
 };
 use reticent_numerics::{Bounds, Enclosure, nearest, sum_bounds};
 
@@ -33,28 +34,15 @@ pub(super) enum Crossing {
 
 /// `delta` at the grid points of a frame.
 ///
-/// # Method
-/// A transform's rounding error is relative to the largest masses, while a small `delta` comes from tiny ones. So each distribution is tilted, to
-/// `t(x) = w(x) e^(lambda x - kappa)`, where `kappa` makes the total about 1: with `lambda` near the saddle point the losses that decide `delta` are the largest masses of the sum. With
-/// `y` the tilted masses of the sum and `K` the sum of all `kappa`,
+/// Each distribution is tilted by `e^(lambda x)`, so that the losses that decide `delta` are the
+/// largest masses of the sum, and `delta` follows from the tilted masses `y` by a recursion of
+/// positive terms:
 ///
-/// `delta(x_j) = e^(K - lambda x_j) G_j`, `G_j = sum_(l > j) y_l e^(-lambda (x_l - x_j)) (1 - e^(x_j - x_l))`,
+/// `delta(x_j) = e^(K - lambda x_j) G_j`, `T_j = y_j + e^(-lambda h) T_(j+1)`,
+/// `G_j = e^(-lambda h) (e^-h G_(j+1) + (1 - e^-h) T_(j+1))`.
 ///
-/// and both `G` and `T_j = sum_(l >= j) y_l e^(-lambda (x_l - x_j))` follow from the next point on without a subtraction:
-///
-/// `T_j = y_j + e^(-lambda h) T_(j+1)`, `G_j = e^(-lambda h) (e^-h G_(j+1) + (1 - e^-h) T_(j+1))`.
-///
-/// # Direction of error
-/// For an upper bound every `y` is raised by the transform's error; mass of the sum beyond the frame counts as if it was at its end, where `e^(-lambda x)` is larger, and
-/// mass that comes around the circle only adds. For a lower bound every `y` is lowered, and all mass outside the frame, bounded by Chernoff's inequality, may
-/// have come around to where it counts most, `max_d e^(-lambda d) (1 - e^-d) <= 1/(lambda + 1)`.
-///
-/// The three factors of the recursion, `e^(-lambda h)`, `e^-h` and `1 - e^-h`, are rounded to the
-/// side of the bound, which every one of them only moves further there, as all terms are positive:
-/// however large `lambda h` is, no error is left in their powers. What is left is the rounding of
-/// sums and products: from a mass to a value it goes through at most three a grid point and eight
-/// more, each by a relative half ulp, unless below the normal range, where all together are far
-/// less than `TINY`.
+/// Every `y` and every factor is moved to the side of the bound. The direction of each error, and
+/// what mass outside the frame can do: docs/proofs/composition_by_transform.md, sections 4 and 5.
 #[derive(Debug)]
 pub(super) struct Curve {
     frame: Frame,
@@ -63,7 +51,8 @@ pub(super) struct Curve {
     values: Vec<f64>,
     /// `K`.
     log_scale: Bounds,
-    /// The sum of the offsets of all grids: the loss of an index is this and the multiple of the step. All else is computed as if it was zero.
+    /// The sum of the offsets of all grids: the loss of an index is this and the multiple of the
+    /// step. All else is computed as if it was zero.
     offset: Bounds,
     /// What is added after all else.
     infinite: f64,
@@ -112,8 +101,9 @@ impl Curve {
         if !all.iter().all(|(tilted, times)| spectrum.add(tilted, *times)) {
             return Err(failed("a Fourier transform was refused"));
         }
-        let (masses, error) =
-            spectrum.masses().ok_or_else(|| failed("the error of a Fourier transform is not bounded"))?;
+        let (masses, error) = spectrum
+            .masses()
+            .ok_or_else(|| failed("the error of a Fourier transform is not bounded"))?;
         let (least, greatest) = support(terms);
         let outside = tails.outside(frame, (least, greatest));
         let (outside_left, outside_right) = outside;
@@ -122,12 +112,21 @@ impl Curve {
         }
         let sum = Sum { masses, error, outside };
         let excess = Excess::of(terms, frame.step, frame.falling);
-        let mut curve =
-            Curve { frame, side, values: Vec::new(), log_scale, offset, infinite: infinite(terms, side), excess, sum };
+        let mut curve = Curve {
+            frame,
+            side,
+            values: Vec::new(),
+            log_scale,
+            offset,
+            infinite: infinite(terms, side),
+            excess,
+            sum,
+        };
         curve.values = match side {
             Side::Upper => curve.recursion(error, outside_right),
             Side::Lower => {
-                let outside = div_up(add_up(outside_left, outside_right), add_down(frame.tilt, 1.0));
+                let outside =
+                    div_up(add_up(outside_left, outside_right), add_down(frame.tilt, 1.0));
                 curve.recursion(-error, -outside)
             }
         };
@@ -152,93 +151,106 @@ impl Curve {
         };
         let mut values = vec![0.0; size];
         let (mut total, mut gain) = (0.0, 0.0);
-        let mut place = (first + size as i64).rem_euclid(size as i64) as usize;
+        let mut position = (first + size as i64).rem_euclid(size as i64) as usize;
         let mut further = 0.0_f64;
         let mut distance_factor = if self.side == Side::Upper { 1.0 } else { 0.0 };
         for value in values.iter_mut().rev() {
             gain = decay * (shrink * gain + rise * total);
-            place = if place == 0 { size - 1 } else { place - 1 };
-            total = (masses[place] + shift).max(0.0) + decay * total;
-            // Mass beyond the frame counts for e^(-lambda d) at the distance d of its end, or, from below, for the most at any distance.
+            position = if position == 0 { size - 1 } else { position - 1 };
+            total = (masses[position] + shift).max(0.0) + decay * total;
+            // Mass beyond the frame counts for e^(-lambda d) at the distance d of its end, or, from
+            // below, for the most at any distance.
             let beyond = if self.side == Side::Upper { extra * distance_factor } else { extra };
             let here = (gain * factor + beyond * (1.0 + 1e-8) + tiny).max(0.0);
             // As delta falls, a lower bound further right is one here too.
-            further = if self.side == Side::Lower { here.max(mul_down(further, decay)) } else { here };
+            further =
+                if self.side == Side::Lower { here.max(mul_down(further, decay)) } else { here };
             *value = further;
             distance_factor = mul_up(distance_factor, decay);
         }
         values
     }
 
-    /// The place next to an `epsilon`, about, and at least its distance. `None` outside of the frame.
+    /// The position next to an `epsilon`, about, and at least its distance. `None` outside of the
+    /// frame.
     pub(super) fn nearest(&self, epsilon: f64) -> Option<(usize, f64)> {
-        let index = ((epsilon - self.offset.estimate()) / self.frame.step).round() - self.frame.first as f64;
-        let place = (index >= 0.0 && index < self.frame.size as f64).then_some(index as usize)?;
-        let distance = Bounds::exact(epsilon) - self.loss(place);
-        Some((place, distance.upper().max(-distance.lower())))
+        let index = ((epsilon - self.offset.estimate()) / self.frame.step).round()
+            - self.frame.first as f64;
+        let position =
+            (index >= 0.0 && index < self.frame.size as f64).then_some(index as usize)?;
+        let distance = Bounds::exact(epsilon) - self.loss(position);
+        Some((position, distance.upper().max(-distance.lower())))
     }
 
-    /// At least `E e^(-r |T - x|)` for the sum `T` of these finite masses and the grid point `x` at a place, up to a relative 1e-7 of rounding. The rate `r` must exceed the tilt.
+    /// At least `E e^(-r |T - x|)` for the sum `T` of these finite masses and the grid point `x` at
+    /// a position, up to a relative 1e-7 of rounding. The rate `r` must exceed the tilt.
     ///
-    /// It is `e^(K - lambda x) sum_l y_l e^(-lambda (x_l - x) - r |x_l - x|)`, whose weights fall on both sides; so does that of mass outside the frame, which is counted at the frame's ends. Where weights
-    /// are below `LEAST` they are taken for that.
-    pub(super) fn exponential_mean(&self, place: usize, rate: f64) -> f64 {
+    /// It is `e^(K - lambda x) sum_l y_l e^(-lambda (x_l - x) - r |x_l - x|)`, whose weights fall
+    /// on both sides; so does that of mass outside the frame, which is counted at the frame's ends.
+    /// Where weights are below `LEAST` they are taken for that.
+    pub(super) fn exponential_mean(&self, position: usize, rate: f64) -> f64 {
         const LEAST: f64 = 1e-35;
         let Frame { step, first, size, tilt, .. } = self.frame;
-        let at = |place: usize| {
-            self.sum.masses[(first + place as i64).rem_euclid(size as i64) as usize].max(0.0) + self.sum.error
+        let at = |position: usize| {
+            self.sum.masses[(first + position as i64).rem_euclid(size as i64) as usize].max(0.0)
+                + self.sum.error
         };
-        let one_side = |places: &mut dyn Iterator<Item = usize>, decay: f64, outside: f64| {
+        let one_side = |positions: &mut dyn Iterator<Item = usize>, decay: f64, outside: f64| {
             let mut weight = 1.0;
             let mut sum = 0.0;
-            for place in places {
+            for position in positions {
                 weight = f64::max(weight * decay, LEAST);
-                sum += weight * at(place);
+                sum += weight * at(position);
             }
             sum + weight * outside
         };
         let falling = exp_up(mul_up(sub_up(tilt, rate), step));
-        let left = one_side(&mut (0..place).rev(), falling, self.sum.outside.0);
+        let left = one_side(&mut (0..position).rev(), falling, self.sum.outside.0);
         let falling = exp_up(-mul_down(add_down(tilt, rate), step));
-        let right = one_side(&mut (place + 1..size), falling, self.sum.outside.1);
-        let exponent = self.log_scale - Bounds::exact(tilt) * self.by_index(place);
-        exponent.exp().upper() * (left + at(place) + right)
+        let right = one_side(&mut (position + 1..size), falling, self.sum.outside.1);
+        let exponent = self.log_scale - Bounds::exact(tilt) * self.by_index(position);
+        exponent.exp().upper() * (left + at(position) + right)
     }
 
     /// The loss of a grid point.
-    fn loss(&self, place: usize) -> Bounds {
-        self.offset + self.by_index(place)
+    fn loss(&self, position: usize) -> Bounds {
+        self.offset + self.by_index(position)
     }
 
     /// The same if the offset was zero.
-    fn by_index(&self, place: usize) -> Bounds {
-        Bounds::exact((self.frame.first + place as i64) as f64) * Bounds::exact(self.frame.step)
+    fn by_index(&self, position: usize) -> Bounds {
+        Bounds::exact((self.frame.first + position as i64) as f64) * Bounds::exact(self.frame.step)
     }
 
     /// `delta` at a grid point, on the side of this curve.
-    fn delta(&self, place: usize) -> f64 {
-        let exponent = self.log_scale - Bounds::exact(self.frame.tilt) * self.by_index(place);
-        let delta = exponent.exp() * Bounds::exact(self.values[place]) + Bounds::exact(self.infinite);
+    fn delta(&self, position: usize) -> f64 {
+        let exponent = self.log_scale - Bounds::exact(self.frame.tilt) * self.by_index(position);
+        let delta =
+            exponent.exp() * Bounds::exact(self.values[position]) + Bounds::exact(self.infinite);
         match self.side {
             Side::Upper if delta.upper() < 1.0 => delta.upper(),
             Side::Upper => 1.0,
             // With the excess of the next grid point, no bound between the two is too high.
-            Side::Lower => sub_down(delta.lower(), self.excess.at(self.loss(place + 1).upper())).max(0.0),
+            Side::Lower => {
+                sub_down(delta.lower(), self.excess.at(self.loss(position + 1).upper())).max(0.0)
+            }
         }
     }
 
-    /// `delta` at an index, on the side of this curve, where it says something. It falls, so that outside the frame its ends do on one side.
+    /// `delta` at an index, on the side of this curve, where it says something. It falls, so that
+    /// outside the frame its ends do on one side.
     pub(super) fn delta_at_index(&self, index: i64) -> Option<f64> {
         let last = self.values.len() - 1;
         match (usize::try_from(index - self.frame.first), self.side) {
-            (Ok(place), _) if place <= last => Some(self.delta(place)),
+            (Ok(position), _) if position <= last => Some(self.delta(position)),
             (Ok(_), Side::Upper) => Some(self.delta(last)),
             (Err(_), Side::Lower) => Some(self.delta(0)),
             _ => None,
         }
     }
 
-    /// Where `delta` falls to `target`, on the side of this curve, which is linear in `e^epsilon` between grid points.
+    /// Where `delta` falls to `target`, on the side of this curve, which is linear in `e^epsilon`
+    /// between grid points.
     pub(super) fn epsilon(&self, target: f64) -> Crossing {
         let (mut above, mut below) = (0, self.values.len() - 1);
         if self.delta(above) <= target {
@@ -261,7 +273,8 @@ impl Curve {
         })
     }
 
-    /// `delta` at an `epsilon`, on the side of this curve. It falls, so that outside the frame its ends say something on one side.
+    /// `delta` at an `epsilon`, on the side of this curve. It falls, so that outside the frame its
+    /// ends say something on one side.
     pub(super) fn delta_at(&self, epsilon: f64) -> f64 {
         let last = self.values.len() - 1;
         let (before, beyond) = (self.loss(0).upper() > epsilon, self.loss(last).upper() <= epsilon);
@@ -269,18 +282,21 @@ impl Curve {
             Side::Upper if before => return 1.0,
             Side::Upper if beyond => return self.delta(last),
             Side::Lower if before => return self.delta(0),
-            Side::Lower if beyond => return sub_down(self.infinite, self.excess.at(epsilon)).max(0.0),
+            Side::Lower if beyond => {
+                return sub_down(self.infinite, self.excess.at(epsilon)).max(0.0);
+            }
             _ => {}
         }
         // The quotient may have been rounded over a grid point.
-        let near = (((epsilon - self.offset.estimate()) / self.frame.step).floor() as i64 - self.frame.first)
+        let near = (((epsilon - self.offset.estimate()) / self.frame.step).floor() as i64
+            - self.frame.first)
             .clamp(0, last as i64 - 1) as usize;
-        let place = (near.saturating_sub(1)..=(near + 1).min(last - 1))
+        let position = (near.saturating_sub(1)..=(near + 1).min(last - 1))
             .rev()
-            .find(|&place| self.loss(place).upper() <= epsilon);
-        let place = place.unwrap_or(0);
-        let (high, low) = (self.delta(place), self.delta(place + 1));
-        let along = Bounds::exact(epsilon) - self.loss(place);
+            .find(|&position| self.loss(position).upper() <= epsilon);
+        let position = position.unwrap_or(0);
+        let (high, low) = (self.delta(position), self.delta(position + 1));
+        let along = Bounds::exact(epsilon) - self.loss(position);
         let share = (along.exp_m1() / Bounds::exact(self.frame.step).exp_m1()).clamp(0.0, 1.0);
         let delta = Bounds::exact(high) - share * (Bounds::exact(high) - Bounds::exact(low));
         match self.side {
@@ -292,11 +308,9 @@ impl Curve {
 
 /// `w e^(lambda x - kappa)`, rounded to the side of the bound.
 ///
-/// With `u` half an ulp of 1: the exponent `lambda x` is a product of three numbers, off by
-/// `2 u |lambda x|`, and its difference from `kappa` is rounded by `u (|lambda x| + |kappa|)`; the
-/// exponential and two products add `u` each, relative. In all that is a relative
-/// `u (3 |lambda x| + |kappa| + 3)`, and `4 u (|lambda x| + |kappa| + 4)` is allowed for. Where
-/// that is no longer small nothing is claimed.
+/// A relative `4 u (|lambda x| + |kappa| + 4)` is allowed for rounding, with `u` half an ulp of 1
+/// (docs/proofs/composition_by_transform.md, section 4). Where that is no longer small nothing is
+/// claimed.
 fn tilted(masses: &Masses, frame: Frame, log_mass: f64, side: Side) -> Masses {
     let sign = if side == Side::Upper { 1.0 } else { -1.0 };
     let tilt = |(i, &mass): (usize, &f64)| {
@@ -339,13 +353,15 @@ impl LogTails {
     /// which were raised to the normal range weigh too much far from the tilt.
     fn add(&mut self, masses: &Masses, log_mass: f64, times: u64, frame: Frame) {
         let log = |s: f64| {
-            (masses.log_moment_by_index(frame.step, s) - Bounds::exact(log_mass)) * Bounds::exact(times as f64)
+            (masses.log_moment_by_index(frame.step, s) - Bounds::exact(log_mass))
+                * Bounds::exact(times as f64)
         };
         self.left = self.left + log(frame.below);
         self.right = self.right + log(frame.above);
     }
 
-    /// `P[S < x_first]` and `P[S > x_last]`, where sums lie between two indices; none is outside of a frame that holds them all.
+    /// `P[S < x_first]` and `P[S > x_last]`, where sums lie between two indices; none is outside of
+    /// a frame that holds them all.
     fn outside(&self, frame: Frame, (least, greatest): (i128, i128)) -> (f64, f64) {
         let Frame { step, first, tilt, below, above, .. } = frame;
         let last = frame.last();
@@ -362,18 +378,24 @@ impl LogTails {
 
 /// The probability that some loss is infinite.
 ///
-/// From above: the masses are at least those of a distribution with the same mass `v_i` at infinity, so that it is `1 - prod (1 - v_i)^(k_i)`. From below, with finite
-/// masses `F_i`, it is `prod (F_i + v_i)^(k_i) - prod F_i^(k_i) = prod F_i^(k_i) (exp(sum k_i ln(1 + v_i / F_i)) - 1)`, which grows with every `F_i`.
+/// From above `1 - prod (1 - v_i)^(k_i)`; from below, with finite masses `F_i`,
+/// `prod F_i^(k_i) (exp(sum k_i ln(1 + v_i / F_i)) - 1)` (docs/proofs/composition_by_transform.md,
+/// section 6).
 pub(super) fn infinite(terms: &[(Masses, u64)], side: Side) -> f64 {
     if side == Side::Upper {
-        return some_infinite(terms.iter().map(|(masses, times)| (Bounds::exact(masses.infinite), *times))).upper();
+        return some_infinite(
+            terms.iter().map(|(masses, times)| (Bounds::exact(masses.infinite), *times)),
+        )
+        .upper();
     }
     if terms.iter().all(|(masses, _)| masses.infinite == 0.0) {
         return 0.0;
     }
     let (mut excess, mut finite) = (Bounds::ZERO, Bounds::ZERO);
     for (masses, times) in terms {
-        let sum = Bounds::exact(sum_bounds(masses.masses.iter().map(|&mass| Bounds::exact(mass))).lower());
+        let sum = Bounds::exact(
+            sum_bounds(masses.masses.iter().map(|&mass| Bounds::exact(mass))).lower(),
+        );
         let times = Bounds::exact(*times as f64);
         excess = excess + times * (Bounds::exact(masses.infinite) / sum).ln_1p();
         finite = finite + times * sum.ln();
@@ -381,10 +403,15 @@ pub(super) fn infinite(terms: &[(Masses, u64)], side: Side) -> f64 {
     (finite.exp() * excess.exp_m1()).lower().max(0.0)
 }
 
-/// `1 - prod (1 - v_i)^(k_i)`: the probability that one of several things happens, `k_i` of them with the probability `v_i`.
+/// `1 - prod (1 - v_i)^(k_i)`: the probability that one of several things happens, `k_i` of them
+/// with the probability `v_i`.
 pub(super) fn some_infinite(terms: impl Iterator<Item = (Bounds, u64)>) -> Bounds {
     let log_none = terms.fold(Bounds::ZERO, |sum, (infinite, times)| {
-        if infinite.upper() == 0.0 { sum } else { sum + (-infinite).ln_1p() * Bounds::exact(times as f64) }
+        if infinite.upper() == 0.0 {
+            sum
+        } else {
+            sum + (-infinite).ln_1p() * Bounds::exact(times as f64)
+        }
     });
     (-log_none.exp_m1()).clamp(0.0, 1.0)
 }
@@ -399,7 +426,13 @@ mod tests {
 
     /// Masses of a loss with an infinite part, as multiples of a power of two.
     fn masses() -> Masses {
-        Masses { first: -1, offset: 0.0, masses: vec![0.25, 0.125, 0.5, 0.0625], infinite: 0.0625, saturated: 0.0 }
+        Masses {
+            first: -1,
+            offset: 0.0,
+            masses: vec![0.25, 0.125, 0.5, 0.0625],
+            infinite: 0.0625,
+            saturated: 0.0,
+        }
     }
 
     /// `delta` of `times` such losses, by plain convolution.
@@ -415,7 +448,8 @@ mod tests {
             sum = next;
         }
         let loss = |i: usize| (masses.first * times as i64 + i as i64) as f64 * step;
-        let finite: f64 = sum.iter().enumerate().map(|(i, mass)| mass * -(x - loss(i)).min(0.0).exp_m1()).sum();
+        let finite: f64 =
+            sum.iter().enumerate().map(|(i, mass)| mass * -(x - loss(i)).min(0.0).exp_m1()).sum();
         finite + 1.0 - (1.0 - masses.infinite).powi(times as i32)
     }
 
@@ -428,8 +462,10 @@ mod tests {
                 for tilt in [0.0, 1.5] {
                     let terms = [(masses(), times)];
                     let frame = frame(first, size, tilt);
-                    let upper = Curve::new(&terms, frame, Side::Upper, &mut planner).expect("a curve");
-                    let lower = Curve::new(&terms, frame, Side::Lower, &mut planner).expect("a curve");
+                    let upper =
+                        Curve::new(&terms, frame, Side::Upper, &mut planner).expect("a curve");
+                    let lower =
+                        Curve::new(&terms, frame, Side::Lower, &mut planner).expect("a curve");
                     for x in [-0.25, 0.0, 0.3, 0.5, 2.0] {
                         let exact = slowly(&masses(), times, x, frame.step);
                         let found = (lower.delta_at(x), upper.delta_at(x));
@@ -438,7 +474,10 @@ mod tests {
                             "{times} {size} {tilt} at {x}: {found:?} {exact}"
                         );
                         if size == 64 {
-                            assert!(found.1 - found.0 < 1e-11, "{times} {tilt} at {x}: {found:?} {exact}");
+                            assert!(
+                                found.1 - found.0 < 1e-11,
+                                "{times} {tilt} at {x}: {found:?} {exact}"
+                            );
                         }
                     }
                 }
@@ -451,7 +490,8 @@ mod tests {
         let mut planner = RealFftPlanner::new();
         let terms = [(masses(), 5)];
         for side in [Side::Lower, Side::Upper] {
-            let curve = Curve::new(&terms, frame(-16, 64, 1.0), side, &mut planner).expect("a curve");
+            let curve =
+                Curve::new(&terms, frame(-16, 64, 1.0), side, &mut planner).expect("a curve");
             let Crossing::At(epsilon) = curve.epsilon(0.4) else { unreachable!("0.4 is inside") };
             assert!((slowly(&masses(), 5, epsilon, 0.25) - 0.4).abs() < 1e-11);
             assert_eq!(curve.epsilon(0.1), Crossing::Beyond(curve.loss(63).lower()));
@@ -460,10 +500,12 @@ mod tests {
 
     #[test]
     fn tiny_infinite_masses_do_not_cancel() {
-        let masses = Masses { first: 0, offset: 0.0, masses: vec![1.0], infinite: 1e-20, saturated: 0.0 };
+        let masses =
+            Masses { first: 0, offset: 0.0, masses: vec![1.0], infinite: 1e-20, saturated: 0.0 };
         assert!((infinite(&[(masses.clone(), 10)], Side::Lower) / 1e-19 - 1.0).abs() < 1e-12);
         assert!((infinite(&[(masses, 10)], Side::Upper) / 1e-19 - 1.0).abs() < 1e-12);
-        let half = Masses { first: 0, offset: 0.0, masses: vec![0.5], infinite: 0.5, saturated: 0.0 };
+        let half =
+            Masses { first: 0, offset: 0.0, masses: vec![0.5], infinite: 0.5, saturated: 0.0 };
         assert!((infinite(&[(half, 3)], Side::Upper) - 0.875).abs() < 1e-14);
     }
 }

@@ -1,7 +1,8 @@
 //! How much may be computed for one answer.
 
-/// A budget of elementary work: one unit is a value of a transform, or an evaluation of a closed form. Every loop of the accountant whose length depends on parameters draws from it or has a fixed
-/// bound, so that an answer ends whatever was asked, on any machine, with the same result.
+/// A budget of elementary work: one unit is a value of a transform, or an evaluation of a closed
+/// form. Every loop of the accountant whose length depends on parameters draws from it or has a
+/// fixed bound, so that an answer ends whatever was asked, on any machine, with the same result.
 #[derive(Debug)]
 pub(super) struct Effort {
     left: f64,
@@ -9,7 +10,8 @@ pub(super) struct Effort {
 }
 
 impl Effort {
-    /// For an answer of a given relative precision: a few seconds of work at most, half a minute where much is asked for, and far less usually.
+    /// For an answer of a given relative precision: a few seconds of work at most, half a minute
+    /// where much is asked for, and far less usually.
     pub(super) fn for_precision(precision: f64) -> Self {
         if precision < 1e-5 {
             Effort { left: 4e8, most_points: 8_388_608.0 }
@@ -23,7 +25,8 @@ impl Effort {
         Effort { left: self.left + 4e5 * kinds as f64, ..self }
     }
 
-    /// The most grid points of a frame: 64 MB a copy where much precision is asked for, and a quarter of that otherwise.
+    /// The most grid points of a frame: 64 MB a copy where much precision is asked for, and a
+    /// quarter of that otherwise.
     pub(super) fn most_points(&self) -> f64 {
         self.most_points
     }

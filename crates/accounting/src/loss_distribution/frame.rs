@@ -21,7 +21,8 @@ pub(super) struct Frame {
 }
 
 impl Frame {
-    /// A frame that holds all of the sums whose ends are near those of this one, so that nothing is outside.
+    /// A frame that holds all of the sums whose ends are near those of this one, so that nothing is
+    /// outside.
     pub(super) fn widened_to(self, sums: [&[(Masses, u64)]; 2]) -> Self {
         let [one, other] = sums.map(|terms| {
             let moved = i128::from(moved(terms, self.step));
@@ -48,12 +49,13 @@ impl Frame {
 
 /// The sum of the offsets of all losses.
 pub(super) fn offset(terms: &[(Masses, u64)]) -> Bounds {
-    terms
-        .iter()
-        .fold(Bounds::ZERO, |sum, (masses, times)| sum + Bounds::exact(masses.offset) * Bounds::exact(*times as f64))
+    terms.iter().fold(Bounds::ZERO, |sum, (masses, times)| {
+        sum + Bounds::exact(masses.offset) * Bounds::exact(*times as f64)
+    })
 }
 
-/// By how many steps, about, the offsets move a sum: offsets are less than a step each, and there are at most 2^53 of them.
+/// By how many steps, about, the offsets move a sum: offsets are less than a step each, and there
+/// are at most 2^53 of them.
 pub(super) fn moved(terms: &[(Masses, u64)], step: f64) -> i64 {
     (offset(terms).estimate() / step).round() as i64
 }

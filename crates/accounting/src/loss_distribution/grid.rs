@@ -16,7 +16,8 @@ pub(super) struct Masses {
     pub(super) masses: Vec<f64>,
     /// At an infinite loss.
     pub(super) infinite: f64,
-    /// How much of that stands for losses beyond the last grid point (`saturation.rs`), in a bound from below; nothing in one from above.
+    /// How much of that stands for losses beyond the last grid point (`saturation.rs`), in a bound
+    /// from below; nothing in one from above.
     pub(super) saturated: f64,
 }
 
@@ -40,26 +41,33 @@ impl Masses {
     pub(super) fn log_moment_by_index(&self, step: f64, s: f64) -> Bounds {
         let exponent = |i: usize| s * ((self.first + i as i64) as f64 * step);
         let terms = || self.masses.iter().enumerate().filter(|(_, mass)| **mass > 0.0);
-        let greatest = terms().map(|(i, mass)| exponent(i) + nearest::ln(*mass)).fold(f64::NEG_INFINITY, f64::max);
+        let greatest = terms()
+            .map(|(i, mass)| exponent(i) + nearest::ln(*mass))
+            .fold(f64::NEG_INFINITY, f64::max);
         if greatest == f64::NEG_INFINITY {
             return Bounds::new(f64::NEG_INFINITY, 0.0);
         }
-        let sum = nearest::ln(terms().map(|(i, mass)| nearest::exp(exponent(i) - greatest) * mass).sum::<f64>());
+        let sum = nearest::ln(
+            terms().map(|(i, mass)| nearest::exp(exponent(i) - greatest) * mass).sum::<f64>(),
+        );
         let ends = exponent(0).abs().max(exponent(self.masses.len()).abs());
-        let size = 3.0 * ends + 2.0 * greatest.abs() + 2.0 * sum.abs() + self.masses.len() as f64 + 16.0;
+        let size =
+            3.0 * ends + 2.0 * greatest.abs() + 2.0 * sum.abs() + self.masses.len() as f64 + 16.0;
         let (estimate, margin) = (greatest + sum, f64::EPSILON * size);
         Bounds::new(estimate - margin, estimate + margin)
     }
 }
 
-/// A pair at all multiples of half a step between two losses, each rounded down to an `f64`: there `delta` is no less than at the multiple itself, and a test is
-/// a test wherever it was found.
+/// A pair at all multiples of half a step between two losses, each rounded down to an `f64`: there
+/// `delta` is no less than at the multiple itself, and a test is a test wherever it was found.
 ///
-/// Where hardly any of the tilted loss is left, not all multiples are looked at: the error of a cell is its mass times its square.
+/// Where hardly any of the tilted loss is left, not all multiples are looked at: the error of a
+/// cell is its mass times its square.
 #[derive(Debug)]
 pub(super) struct Sampled {
     step: f64,
-    /// Which multiples of half a step, rising; the even ones are grid points, and the first and the last are even.
+    /// Which multiples of half a step, rising; the even ones are grid points, and the first and the
+    /// last are even.
     halves: Vec<i64>,
     points: Vec<Point>,
     infinite: Bounds,
@@ -87,10 +95,13 @@ pub(super) struct Cuts {
 const MOST_POINTS: i64 = 1 << 24;
 
 impl Sampled {
-    /// Looks at a pair with steps of `step`; `None` if that takes more than the effort that is left.
+    /// Looks at a pair with steps of `step`; `None` if that takes more than the effort that is
+    /// left.
     pub(super) fn new(pair: &dyn Pair, step: f64, cuts: Cuts, effort: &mut Effort) -> Option<Self> {
         let loss = |half: i64| mul_down(half as f64, 0.5 * step);
-        let is_over = |index: i64| pair.at(loss(2 * index)).delta.upper() <= cuts.right + pair.infinite().upper();
+        let is_over = |index: i64| {
+            pair.at(loss(2 * index)).delta.upper() <= cuts.right + pair.infinite().upper()
+        };
         let is_before = |index: i64| {
             let point = pair.at(loss(2 * index));
             // Without a test: P[L <= x] <= e^x Q[L <= x] <= e^x and, from delta >= P[L > x] - e^x,
@@ -100,8 +111,11 @@ impl Sampled {
         let top = (cuts.top / step).ceil().max(1.0);
         let is_saturated = top <= MOST_POINTS as f64 && !is_over(top as i64);
         let last = if is_saturated { top as i64 } else { edge(is_over)? };
-        let last =
-            if last == 0 { edge(|distance| !is_over(-distance)).map_or(0, |distance| 1 - distance) } else { last };
+        let last = if last == 0 {
+            edge(|distance| !is_over(-distance)).map_or(0, |distance| 1 - distance)
+        } else {
+            last
+        };
         let first = -edge(|distance| is_before(-distance))?;
         let first = if first == 0 { edge(|distance| !is_before(distance))? - 1 } else { first };
         let (first, last) = (first.min(last - 1), last);
@@ -129,13 +143,18 @@ impl Sampled {
             if index == last {
                 break;
             }
-            // The cell's square times what is left, weighed as at the cell's end, is at most a hundredth of the square of the step times the share that matters.
+            // The cell's square times what is left, weighed as at the cell's end, is at most a
+            // hundredth of the square of the step times the share that matters.
             let left = point.test.map_or(point.delta.upper(), |test| test.p);
             let is_negligible = |stride: i64| {
                 let end = x + stride as f64 * step;
                 (stride * stride) as f64 * left * nearest::exp(cuts.tilt * end) <= 0.01 * cuts.share
             };
-            let stride = (1..=12).rev().map(|power| 1 << power).find(|&stride| is_negligible(stride)).unwrap_or(1);
+            let stride = (1..=12)
+                .rev()
+                .map(|power| 1 << power)
+                .find(|&stride| is_negligible(stride))
+                .unwrap_or(1);
             if stride == 1 {
                 sampled.push(2 * index + 1, pair.at(loss(2 * index + 1)));
             }
@@ -145,20 +164,27 @@ impl Sampled {
         Some(sampled)
     }
 
-    /// The distribution on the grid with the least `delta` that is at least that of the pair everywhere: its `delta` connects the pair's at grid
-    /// points by straight lines in `e^x` (Doroshenko, Ghazi, Kamath, Kumar, Manurangsi, *Connect the dots: tighter discrete approximations of privacy loss
-    /// distributions*, 2022). As `delta` is convex in `e^x`, the lines lie above it, by the square of the step.
+    /// The distribution on the grid with the least `delta` that is at least that of the pair
+    /// everywhere: its `delta` connects the pair's at grid points by straight lines in `e^x`
+    /// (Doroshenko, Ghazi, Kamath, Kumar, Manurangsi, *Connect the dots: tighter discrete
+    /// approximations of privacy loss distributions*, 2022). As `delta` is convex in `e^x`, the
+    /// lines lie above it, by the square of the step.
     ///
-    /// A distribution's mass `W_j` at `x_j` and beyond is `delta - t d delta/dt` on the line that ends at `t = e^(x_j)`:
+    /// A distribution's mass `W_j` at `x_j` and beyond is `delta - t d delta/dt` on the line that
+    /// ends at `t = e^(x_j)`:
     ///
     /// `W_j = delta_j + (delta_(j-1) - delta_j) / (1 - e^(x_(j-1) - x_j))`.
     ///
-    /// Conversely `delta_i = sum_(j > i) W_j (e^(x_i - x_(j-1)) - e^(x_i - x_j))` plus the mass at infinity, whose terms all grow with `W`: so rounding each `W_j` up, and raising some to make
+    /// Conversely `delta_i = sum_(j > i) W_j (e^(x_i - x_(j-1)) - e^(x_i - x_j))` plus the mass at
+    /// infinity, whose terms all grow with `W`: so rounding each `W_j` up, and raising some to make
     /// them fall with `j`, is sound. What is left of the first point is counted there.
     pub(super) fn dominating(&self) -> Masses {
         let grid = self.halves.iter().zip(&self.points).filter(|(half, _)| **half % 2 == 0);
-        let grid: Vec<(i64, f64)> = grid.map(|(half, point)| (half / 2, point.delta.upper())).collect();
-        let gap_of = |steps: i64| (-(-(Bounds::exact(steps as f64) * Bounds::exact(self.step))).exp_m1()).lower();
+        let grid: Vec<(i64, f64)> =
+            grid.map(|(half, point)| (half / 2, point.delta.upper())).collect();
+        let gap_of = |steps: i64| {
+            (-(-(Bounds::exact(steps as f64) * Bounds::exact(self.step))).exp_m1()).lower()
+        };
         let gap_of_one = gap_of(1);
         let mut masses = vec![0.0; (self.last() - self.first() + 1) as usize];
         let infinite = grid[grid.len() - 1].1;
@@ -227,15 +253,18 @@ impl Sampled {
 
     /// Where only `delta` is known, finds tests from its values at three neighbours.
     ///
-    /// A line `c - s (t - t_i)` that lies below `delta` as a function of `t = e^x` is the test with `q = s` and `p = c + s t_i`. Let `l` and `r` be the slopes of
-    /// the chords to the left and right neighbours; by convexity `l <= r`, beyond a neighbour `delta` is above the extended chord that ends there, and between `t_i` and a neighbour
-    /// it is above the extension of the other chord. So for `l <= -s <= r` the line is below `delta` if `c = delta_i` less the larger of `(-s - l)(t_(i+1) - t_i)` and
-    /// `(r + s)(t_i - t_(i-1))`.
+    /// A line `c - s (t - t_i)` that lies below `delta` as a function of `t = e^x` is the test with
+    /// `q = s` and `p = c + s t_i`. Let `l` and `r` be the slopes of the chords to the left and
+    /// right neighbours; by convexity `l <= r`, beyond a neighbour `delta` is above the extended
+    /// chord that ends there, and between `t_i` and a neighbour it is above the extension of the
+    /// other chord. So for `l <= -s <= r` the line is below `delta` if `c = delta_i` less the
+    /// larger of `(-s - l)(t_(i+1) - t_i)` and `(r + s)(t_i - t_(i-1))`.
     fn find_tests(&mut self) {
         if self.points.iter().all(|point| point.test.is_some()) {
             return;
         }
-        let losses = |i: usize| Bounds::exact(mul_down(self.halves[i] as f64, 0.5 * self.step)).exp();
+        let losses =
+            |i: usize| Bounds::exact(mul_down(self.halves[i] as f64, 0.5 * self.step)).exp();
         let found: Vec<Option<Test>> = (0..self.points.len())
             .map(|i| {
                 let point = self.points[i];
@@ -249,7 +278,8 @@ impl Sampled {
                 if !(left_slope.upper() <= right_slope.lower() && right_slope.upper() <= 1.0) {
                     return None;
                 }
-                let slope = Bounds::exact((0.5 * (left_slope.upper() + right_slope.lower())).min(0.0));
+                let slope =
+                    Bounds::exact((0.5 * (left_slope.upper() + right_slope.lower())).min(0.0));
                 let gap_right = (slope - left_slope) * right;
                 let gap_left = (right_slope - slope) * left;
                 let gap = gap_right.upper().max(gap_left.upper()).max(0.0);
@@ -301,13 +331,15 @@ mod tests {
         masses.masses.iter().enumerate().map(term).sum::<f64>() + masses.infinite
     }
 
-    const CUTS: Cuts = Cuts { right: 1e-13, left: 1e-14, tilt: 0.0, share: 1.0, top: f64::INFINITY };
+    const CUTS: Cuts =
+        Cuts { right: 1e-13, left: 1e-14, tilt: 0.0, share: 1.0, top: f64::INFINITY };
 
     #[test]
     fn delta_is_nowhere_below_and_exact_at_grid_points() {
         let mut state = 11;
         for (pair, step) in examples() {
-            let sampled = Sampled::new(&*pair, step, CUTS, &mut Effort::for_precision(1e-4)).expect("few points");
+            let sampled = Sampled::new(&*pair, step, CUTS, &mut Effort::for_precision(1e-4))
+                .expect("few points");
             let masses = sampled.dominating();
             let (left, right) = (sampled.first() as f64 * step, sampled.last() as f64 * step);
             for _ in 0..150 {
@@ -316,9 +348,14 @@ mod tests {
                 assert!(found >= exact - 1e-14, "{pair:?} at {x}: {found} {exact}");
             }
             let mut checked = 0;
-            for (&half, point) in sampled.halves.iter().zip(&sampled.points).filter(|(half, _)| **half % 2 == 0) {
+            for (&half, point) in
+                sampled.halves.iter().zip(&sampled.points).filter(|(half, _)| **half % 2 == 0)
+            {
                 let found = delta_of(&masses, step, (half / 2) as f64 * step);
-                assert!((found - point.delta.upper()).abs() <= 1e-12, "{pair:?} at {half}: {found} {point:?}");
+                assert!(
+                    (found - point.delta.upper()).abs() <= 1e-12,
+                    "{pair:?} at {half}: {found} {point:?}"
+                );
                 checked += 1;
             }
             assert!(checked > 4, "{pair:?}");
@@ -336,7 +373,8 @@ mod tests {
         for (pair, step) in examples() {
             let top = 0.5 * pair.greatest_loss().min(2.0);
             let sampled =
-                Sampled::new(&*pair, step, Cuts { top, ..CUTS }, &mut Effort::for_precision(1e-4)).expect("few");
+                Sampled::new(&*pair, step, Cuts { top, ..CUTS }, &mut Effort::for_precision(1e-4))
+                    .expect("few");
             if !sampled.is_saturated() {
                 continue;
             }
@@ -349,7 +387,10 @@ mod tests {
                 let (exact, found) = (pair.at(x).delta.lower(), delta_of(&masses, step, x));
                 assert!(found >= exact - 1e-14, "{pair:?} at {x}: {found} {exact}");
                 let at_end = pair.at(end).delta.upper();
-                assert!(x < end || (found - at_end).abs() <= 1e-14, "{pair:?} at {x}: {found} {at_end}");
+                assert!(
+                    x < end || (found - at_end).abs() <= 1e-14,
+                    "{pair:?} at {x}: {found} {at_end}"
+                );
             }
             assert!(masses.infinite > pair.infinite().upper(), "{pair:?}");
         }
@@ -359,12 +400,14 @@ mod tests {
     #[test]
     fn no_test_is_above_the_curve() {
         for (pair, step) in examples() {
-            let sampled = Sampled::new(&*pair, step, CUTS, &mut Effort::for_precision(1e-4)).expect("few points");
+            let sampled = Sampled::new(&*pair, step, CUTS, &mut Effort::for_precision(1e-4))
+                .expect("few points");
             // p - e^x q <= delta(x) for every test and every x.
             for test in sampled.tests().into_iter().step_by(7) {
                 for i in -20..=20 {
                     let x = 0.2 * f64::from(i) * pair.greatest_loss().min(5.0);
-                    let gain = Bounds::exact(test.p) - Bounds::exact(x).exp() * Bounds::exact(test.q);
+                    let gain =
+                        Bounds::exact(test.p) - Bounds::exact(x).exp() * Bounds::exact(test.q);
                     assert!(gain.lower() <= pair.at(x).delta.upper(), "{pair:?} {test:?} at {x}");
                 }
             }

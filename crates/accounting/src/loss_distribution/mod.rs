@@ -1,45 +1,51 @@
 //! The exact accountant: distributions of the privacy loss, composed between bounds.
 
-mod composition;
+mod composer;
 mod contraction;
 mod convolution;
 mod curve;
 mod effort;
 mod frame;
 mod grid;
+mod grid_plan;
 mod one_large;
 mod pair;
 mod pairs;
-mod plan;
 mod saturation;
 mod singly;
 mod sketch;
-mod spread;
+mod stochastic_rounding;
 
-use crate::{Accountant, AccountingError, Charges};
-use composition::Composition;
+use crate::{Accountant, AccountingError, Composition};
+use composer::Composer;
 use pairs::pairs_of;
 use realfft::RealFftPlanner;
 use reticent_mechanisms::{Delta, Epsilon};
-use reticent_numerics::Bounds;
+use reticent_numerics::{Bounds, OutOfRange};
 
 /// Composes the distributions of the privacy loss.
 ///
 /// # Method
-/// An event is known through a pair of distributions that dominates it, and mostly is attained ([`crate::Charges`] says what ran). Its loss is put on a grid twice: so that `delta` is
-/// nowhere too small, connecting exact values by straight lines; and so that it is nowhere too large, merging outcomes or splitting them. Both are off by the square of the step. The sums of many losses come from a
-/// Fourier transform of the tilted distributions, whose error is bounded, so that the answer is proved on both sides however small `delta` is. If the two are too
-/// far apart, the step is made smaller.
+/// An event is known through a pair of distributions that dominates it, and mostly is attained
+/// ([`crate::Composition`] says what ran). Its loss is put on a grid twice: so that `delta` is
+/// nowhere too small, connecting exact values by straight lines; and so that it is nowhere too
+/// large, merging outcomes or splitting them. Both are off by the square of the step. The sums of
+/// many losses come from a Fourier transform of the tilted distributions, whose error is bounded,
+/// so that the answer is proved on both sides however small `delta` is. If the two are too far
+/// apart, the step is made smaller.
 ///
-/// Neighbours may differ in either direction; what ran on a sample is not the same in both, and the answer is the larger one.
+/// Neighbours may differ in either direction; what ran on a sample is not the same in both, and the
+/// answer is the larger one.
 ///
 /// # Not for adaptive budgets
-/// The number is about events that were fixed beforehand, or at least their pairs were. To stop a sequence of adaptively chosen releases
-/// when a number is reached, use a filter.
+/// The number is about events that were fixed beforehand, or at least their pairs were. To stop a
+/// sequence of adaptively chosen releases when a number is reached, use a filter.
 ///
 /// # References
-/// Koskela, Jälkö, Honkela, *Computing tight differential privacy guarantees using FFT*, 2020; Gopi, Lee, Wutschitz, *Numerical composition of differential privacy*, 2021;
-/// Doroshenko, Ghazi, Kamath, Kumar, Manurangsi, *Connect the dots*, 2022; Zhu, Dong, Wang, *Optimal accounting of differential privacy via characteristic function*, 2022.
+/// Koskela, Jälkö, Honkela, *Computing tight differential privacy guarantees using FFT*, 2020;
+/// Gopi, Lee, Wutschitz, *Numerical composition of differential privacy*, 2021; Doroshenko, Ghazi,
+/// Kamath, Kumar, Manurangsi, *Connect the dots*, 2022; Zhu, Dong, Wang, *Optimal accounting of
+/// differential privacy via characteristic function*, 2022.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct LossDistribution {
     precision: f64,
@@ -69,17 +75,23 @@ impl LossDistribution {
             Ok(LossDistribution { precision })
         } else {
             let accepted = "a number from 1e-9 to 0.1";
-            Err(AccountingError::Parameter { name: "precision", value: precision, accepted })
+            Err(OutOfRange::new("precision", precision, accepted).into())
         }
     }
 
-    fn answer(&self, charges: &Charges, question: Question) -> Result<Bounds, AccountingError> {
+    fn answer(
+        &self,
+        composition: &Composition,
+        question: Question,
+    ) -> Result<Bounds, AccountingError> {
         let mut answer = Bounds::ZERO;
         // It keeps the tables of each size.
         let mut planner = RealFftPlanner::new();
-        for terms in pairs_of(charges)?.0 {
-            let bounds = Composition::new(&terms, question, self.precision).answer(answer.upper(), &mut planner)?;
-            answer = Bounds::new(answer.lower().max(bounds.lower()), answer.upper().max(bounds.upper()));
+        for terms in pairs_of(composition)?.0 {
+            let bounds = Composer::new(&terms, question, self.precision)
+                .answer(answer.upper(), &mut planner)?;
+            answer =
+                Bounds::new(answer.lower().max(bounds.lower()), answer.upper().max(bounds.upper()));
         }
         Ok(answer)
     }
@@ -90,11 +102,15 @@ impl Accountant for LossDistribution {
         "loss-distribution"
     }
 
-    fn epsilon(&self, charges: &Charges, delta: Delta) -> Result<Bounds, AccountingError> {
-        self.answer(charges, Question::Epsilon { at_delta: delta.get() })
+    fn epsilon(&self, composition: &Composition, delta: Delta) -> Result<Bounds, AccountingError> {
+        self.answer(composition, Question::Epsilon { at_delta: delta.get() })
     }
 
-    fn delta(&self, charges: &Charges, epsilon: Epsilon) -> Result<Bounds, AccountingError> {
-        self.answer(charges, Question::Delta { at_epsilon: epsilon.get() })
+    fn delta(
+        &self,
+        composition: &Composition,
+        epsilon: Epsilon,
+    ) -> Result<Bounds, AccountingError> {
+        self.answer(composition, Question::Delta { at_epsilon: epsilon.get() })
     }
 }

@@ -11,21 +11,13 @@ use reticent_numerics::{Bounds, Enclosure, nearest, sum_bounds};
 
 /// A composition, split at a loss: with bodies `B_i` up to it and tails `T_i` beyond,
 ///
-/// `delta = delta(all bodies) + sum_i k_i delta(T_i once, all other bodies) + R`, `0 <= R <= (sum_i k_i tau_i)^2 / 2`,
+/// `delta = delta(all bodies) + sum_i k_i delta(T_i once, all other bodies) + R`,
+/// `0 <= R <= (sum_i k_i tau_i)^2 / 2`,
 ///
 /// where `tau_i` is the mass of `T_i` and `R` is what has two large losses or more.
 ///
-/// # Why
-/// On a sample of low rate a large loss is rare but not exponentially so, and no tilt makes the losses that decide a small `delta` the largest masses of the sum. Once the tails are taken off, the bodies are tame; and a
-/// tail is added to them not by a transform but as the sum
-///
-/// `delta(T, S)(x) = sum_l T_l delta_S(x - x_l)`
-///
-/// of products of positive numbers, whose error is relative, however small it is. `delta_S` is needed to a relative precision too: it is the best of the curves of several tilts.
-///
-/// # Direction of error
-/// From above each part is bounded from above, and `R` by Bonferroni's inequality; from below each part is bounded from below and `R` left out. Between grid points the exact `delta` of the masses is linear
-/// in `e^x`, and so are both bounds.
+/// From above each part is bounded from above, and `R` by Bonferroni's inequality; from below each
+/// part is bounded from below and `R` left out. Why, and how: docs/proofs/one_large_loss.md.
 #[derive(Debug)]
 pub(super) struct OneLarge<'a> {
     /// All releases on one grid, with counts.
@@ -40,7 +32,8 @@ const MOST_KINDS: usize = 16;
 /// The most tilts that curves are made for.
 const MOST_TILTS: usize = 7;
 
-/// The mass at and beyond each place of a distribution, rounded up by far more than it can be off.
+/// The mass at and beyond each position of a distribution, rounded up by far more than it can be
+/// off.
 fn beyond(masses: &Masses) -> Vec<f64> {
     let mut sum = 0.0;
     let mut sums: Vec<f64> = masses
@@ -65,7 +58,8 @@ pub(super) fn split_at(terms: &[(Masses, u64)], step: f64, most: f64) -> f64 {
         };
         terms.iter().zip(&sums).map(one).sum()
     };
-    let greatest = terms.iter().map(|(masses, _)| (masses.first + masses.masses.len() as i64) as f64 * step);
+    let greatest =
+        terms.iter().map(|(masses, _)| (masses.first + masses.masses.len() as i64) as f64 * step);
     let (mut low, mut high) = (0.0, greatest.fold(0.0, f64::max) + step);
     for _ in 0..60 {
         let middle = 0.5 * (low + high);
@@ -74,10 +68,10 @@ pub(super) fn split_at(terms: &[(Masses, u64)], step: f64, most: f64) -> f64 {
     high
 }
 
-/// The first place of a loss above this one.
+/// The first position of a loss above this one.
 fn place_after(masses: &Masses, step: f64, loss: f64) -> usize {
-    let place = ((loss - masses.offset) / step).floor() - masses.first as f64 + 1.0;
-    place.clamp(0.0, masses.masses.len() as f64) as usize
+    let position = ((loss - masses.offset) / step).floor() - masses.first as f64 + 1.0;
+    position.clamp(0.0, masses.masses.len() as f64) as usize
 }
 
 /// `delta` of a sum at a range of indices, on one side.
@@ -89,11 +83,11 @@ struct Profile {
 impl Profile {
     /// On the side of the bound outside the range too.
     fn at(&self, index: i64, side: Side) -> f64 {
-        let place = index - self.first;
-        match usize::try_from(place) {
+        let position = index - self.first;
+        match usize::try_from(position) {
             Err(_) if side == Side::Upper => 1.0,
             Err(_) => self.values.first().copied().unwrap_or(0.0),
-            Ok(place) => match (self.values.get(place), side) {
+            Ok(position) => match (self.values.get(position), side) {
                 (Some(&value), _) => value,
                 (None, Side::Upper) => self.values.last().copied().unwrap_or(1.0),
                 (None, Side::Lower) => 0.0,
@@ -107,7 +101,8 @@ impl<'a> OneLarge<'a> {
         OneLarge { terms, step, side }
     }
 
-    /// The bound on this side, from a split at a loss, if the answer to a question about `epsilon` lies in `range`. `None` if nothing is found.
+    /// The bound on this side, from a split at a loss, if the answer to a question about `epsilon`
+    /// lies in `range`. `None` if nothing is found.
     pub(super) fn bound(
         &self,
         question: Question,
@@ -129,7 +124,16 @@ impl<'a> OneLarge<'a> {
             .map(|(masses, times)| {
                 let mut body = masses.masses.clone();
                 body.truncate(place_after(masses, self.step, loss));
-                (Masses { first: masses.first, offset: 0.0, masses: body, infinite: 0.0, saturated: 0.0 }, *times)
+                (
+                    Masses {
+                        first: masses.first,
+                        offset: 0.0,
+                        masses: body,
+                        infinite: 0.0,
+                        saturated: 0.0,
+                    },
+                    *times,
+                )
             })
             .collect();
         if bodies.iter().any(|(body, _)| body.masses.is_empty()) {
@@ -174,7 +178,8 @@ impl<'a> OneLarge<'a> {
         let delta = |index: i64| {
             let mut sum = all.at(index, self.side);
             for (times, first, tail, rest) in &jumps {
-                let products = tail.iter().zip(*first..).map(|(mass, l)| mass * rest.at(index - l, self.side));
+                let products =
+                    tail.iter().zip(*first..).map(|(mass, l)| mass * rest.at(index - l, self.side));
                 sum += times * products.sum::<f64>() * (1.0 + sign * rounding(tail.len()));
             }
             ((sum + extra) * factor * (1.0 + sign * rounding(self.terms.len()))).clamp(0.0, 1.0)
@@ -201,9 +206,11 @@ impl<'a> OneLarge<'a> {
                 })
             }
             Question::Delta { at_epsilon } => {
-                let place = (low..=high).rev().find(|&place| at(place).upper() <= at_epsilon)?;
-                let (most, least) = (Bounds::exact(delta(place)), Bounds::exact(delta(place + 1)));
-                let along = (Bounds::exact(at_epsilon) - at(place)).exp_m1();
+                let position =
+                    (low..=high).rev().find(|&position| at(position).upper() <= at_epsilon)?;
+                let (most, least) =
+                    (Bounds::exact(delta(position)), Bounds::exact(delta(position + 1)));
+                let along = (Bounds::exact(at_epsilon) - at(position)).exp_m1();
                 let share = (along / widening).clamp(0.0, 1.0);
                 let delta = most - share * (most - least);
                 Some(if self.side == Side::Upper { delta.upper() } else { delta.lower() })
@@ -214,7 +221,8 @@ impl<'a> OneLarge<'a> {
     /// An upper bound on the mass of two losses beyond the split or more.
     fn several(&self, loss: f64) -> f64 {
         let one = |(masses, times): &(Masses, u64)| {
-            *times as f64 * beyond(masses).get(place_after(masses, self.step, loss)).copied().unwrap_or(0.0)
+            *times as f64
+                * beyond(masses).get(place_after(masses, self.step, loss)).copied().unwrap_or(0.0)
         };
         let expected: f64 = self.terms.iter().map(one).sum();
         0.5 * expected * expected * (1.0 + 1e-8)
@@ -248,12 +256,14 @@ impl<'a> OneLarge<'a> {
         let rising = (0..MOST_TILTS as i32 - 2)
             .map(|n| nearest::pow(2.5, f64::from(n)) / deviation)
             .take_while(|tilt| *tilt < furthest);
-        let tilts: Vec<f64> = std::iter::once(0.0).chain(rising).chain(std::iter::once(furthest)).collect();
+        let tilts: Vec<f64> =
+            std::iter::once(0.0).chain(rising).chain(std::iter::once(furthest)).collect();
         let empty = if self.side == Side::Upper { 1.0 } else { 0.0 };
         let mut profile = Profile { first: low, values: vec![empty; (high - low + 1) as usize] };
         for tilt in tilts {
             let [(left, below), (right, above)] = sketches.window(tilt, OUTSIDE, 0.0);
-            let (left, right) = ((left / self.step).floor() - 8.0, (right / self.step).ceil() + 8.0);
+            let (left, right) =
+                ((left / self.step).floor() - 8.0, (right / self.step).ceil() + 8.0);
             if [left, right].iter().any(|end| end.is_nan() || end.abs() >= 1e12) {
                 continue;
             }
@@ -272,7 +282,8 @@ impl<'a> OneLarge<'a> {
             let Ok(curve) = Curve::new(bodies, frame, self.side, transforms) else { continue };
             for (value, index) in profile.values.iter_mut().zip(low..) {
                 if let Some(found) = curve.delta_at_index(index) {
-                    *value = if self.side == Side::Upper { value.min(found) } else { value.max(found) };
+                    *value =
+                        if self.side == Side::Upper { value.min(found) } else { value.max(found) };
                 }
             }
         }
@@ -280,7 +291,8 @@ impl<'a> OneLarge<'a> {
     }
 }
 
-/// `delta` of a sum of no losses: `max(0, 1 - e^x)`, of which no more is said than that it falls from 1 to 0 here.
+/// `delta` of a sum of no losses: `max(0, 1 - e^x)`, of which no more is said than that it falls
+/// from 1 to 0 here.
 fn nothing() -> Profile {
     Profile { first: 0, values: vec![0.0] }
 }
@@ -289,27 +301,31 @@ fn nothing() -> Profile {
 mod tests {
     use super::*;
 
-    /// Losses with a tail that falls as a power: 1000 steps of a hundredth, an offset, and something at infinity.
+    /// Losses with a tail that falls as a power: 1000 steps of a hundredth, an offset, and
+    /// something at infinity.
     fn heavy() -> Masses {
-        let mut masses: Vec<f64> = (0..1000).map(|j| 1e-3 * (1.0 + f64::from(j)).powi(-7)).collect();
+        let mut masses: Vec<f64> =
+            (0..1000).map(|j| 1e-3 * (1.0 + f64::from(j)).powi(-7)).collect();
         masses[1] = 1.0 - 1e-20 - masses.iter().sum::<f64>();
         Masses { first: -1, offset: 0.004, masses, infinite: 1e-20, saturated: 0.0 }
     }
 
-    /// The sum of `times` of them by direct convolution: products and sums of positive numbers only.
+    /// The sum of `times` of them by direct convolution: products and sums of positive numbers
+    /// only.
     fn slowly(masses: &Masses, times: u64, x: f64) -> f64 {
         let mut sum = vec![1.0];
         for _ in 0..times {
             let mut next = vec![0.0; (sum.len() + masses.masses.len() - 1).min(1400)];
             for (i, a) in sum.iter().enumerate() {
-                for (place, b) in next[i..].iter_mut().zip(&masses.masses) {
-                    *place += a * b;
+                for (position, b) in next[i..].iter_mut().zip(&masses.masses) {
+                    *position += a * b;
                 }
             }
             sum = next;
         }
         let loss = |i: usize| (i as f64 - times as f64) * 0.01 + times as f64 * masses.offset;
-        let finite: f64 = sum.iter().enumerate().map(|(i, mass)| mass * -(x - loss(i)).min(0.0).exp_m1()).sum();
+        let finite: f64 =
+            sum.iter().enumerate().map(|(i, mass)| mass * -(x - loss(i)).min(0.0).exp_m1()).sum();
         finite + times as f64 * masses.infinite
     }
 
@@ -319,7 +335,13 @@ mod tests {
         let mut transforms = RealFftPlanner::new();
         let mut bound = |side, question, split| {
             let mut effort = Effort::for_precision(1e-4);
-            OneLarge::new(&terms, 0.01, side).bound(question, split, (3.0, 6.0), &mut effort, &mut transforms)
+            OneLarge::new(&terms, 0.01, side).bound(
+                question,
+                split,
+                (3.0, 6.0),
+                &mut effort,
+                &mut transforms,
+            )
         };
         for epsilon in [4.0, 4.303, 5.0] {
             let exact = slowly(&terms[0].0, 40, epsilon);
@@ -328,12 +350,18 @@ mod tests {
             assert!(exact < 1e-16, "{exact:e}");
             let upper = bound(Side::Upper, question, 1.0).expect("above");
             let lower = bound(Side::Lower, question, 1.0).expect("below");
-            assert!(lower <= exact * (1.0 + 1e-11) && upper >= exact * (1.0 - 1e-11), "{lower:e} {exact:e} {upper:e}");
+            assert!(
+                lower <= exact * (1.0 + 1e-11) && upper >= exact * (1.0 - 1e-11),
+                "{lower:e} {exact:e} {upper:e}"
+            );
             assert!(upper - lower < 1e-3 * exact, "{lower:e} {exact:e} {upper:e}");
             // Split too early, two large losses are no longer rare; the bounds hold all the same.
             let far_apart = (bound(Side::Lower, question, 0.1), bound(Side::Upper, question, 0.1));
             let (Some(below), Some(above)) = far_apart else { continue };
-            assert!(below < 0.999_999 * exact && above > 1.000_001 * exact, "{below:e} {exact:e} {above:e}");
+            assert!(
+                below < 0.999_999 * exact && above > 1.000_001 * exact,
+                "{below:e} {exact:e} {above:e}"
+            );
         }
         let exact = slowly(&terms[0].0, 40, 4.5);
         let question = Question::Epsilon { at_delta: exact };

@@ -3,12 +3,14 @@
 use reticent_numerics::{Bounds, Enclosure};
 use std::fmt::Debug;
 
-/// A pair of distributions `P` and `Q` that dominates a release: for every pair of neighbours and every `t >= 0` the hockey-stick divergence
-/// `∫ max(0, p - t q)` of the release is at most that of the pair. `L = ln(p/q)` is the privacy loss.
+/// A pair of distributions `P` and `Q` that dominates a release: for every pair of neighbours and
+/// every `t >= 0` the hockey-stick divergence `∫ max(0, p - t q)` of the release is at most that of
+/// the pair. `L = ln(p/q)` is the privacy loss.
 ///
-/// Dominating pairs compose: the product of pairs dominates the composition, also when later mechanisms are chosen from earlier answers among
-/// those that their pairs dominate (Zhu, Dong, Wang, *Optimal accounting of differential privacy via characteristic function*, 2022, Theorem 10). A pair
-/// that some neighbours attain is exact.
+/// Dominating pairs compose: the product of pairs dominates the composition, also when later
+/// mechanisms are chosen from earlier answers among those that their pairs dominate (Zhu, Dong,
+/// Wang, *Optimal accounting of differential privacy via characteristic function*, 2022, Theorem
+/// 10). A pair that some neighbours attain is exact.
 pub(crate) trait Pair: Debug + Send + Sync {
     /// What is known at a loss of any sign.
     fn at(&self, loss: f64) -> Point;
@@ -34,7 +36,8 @@ pub(crate) trait Pair: Debug + Send + Sync {
         1.0
     }
 
-    /// Losses that single outcomes have, such that all others are multiples of them or their negatives. A grid that holds them loses nothing there.
+    /// Losses that single outcomes have, such that all others are multiples of them or their
+    /// negatives. A grid that holds them loses nothing there.
     fn atoms(&self) -> Vec<f64> {
         Vec::new()
     }
@@ -68,14 +71,19 @@ impl Test {
 
 impl Point {
     /// Beyond every loss.
-    pub(crate) const NOTHING: Point = Point { delta: Bounds::ZERO, test: Some(Test { p: 0.0, q: 0.0 }) };
+    pub(crate) const NOTHING: Point =
+        Point { delta: Bounds::ZERO, test: Some(Test { p: 0.0, q: 0.0 }) };
 
     /// Before every loss: `1 - e^x`.
     pub(crate) fn everything(loss: f64) -> Point {
-        Point { delta: probability(-Bounds::exact(loss).exp_m1()), test: Some(Test { p: 1.0, q: 1.0 }) }
+        Point {
+            delta: probability(-Bounds::exact(loss).exp_m1()),
+            test: Some(Test { p: 1.0, q: 1.0 }),
+        }
     }
 
-    /// From `P[L > x]` and `Q[L > x]`: `delta(x) = P[L > x] - e^x Q[L > x]`, which lies between `1 - e^x` and `P[L > x]`.
+    /// From `P[L > x]` and `Q[L > x]`: `delta(x) = P[L > x] - e^x Q[L > x]`, which lies between
+    /// `1 - e^x` and `P[L > x]`.
     pub(crate) fn from_tails(loss: f64, p: Bounds, q: Bounds) -> Point {
         let x = Bounds::exact(loss);
         let difference = p - x.exp() * q;

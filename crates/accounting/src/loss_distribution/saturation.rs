@@ -1,26 +1,14 @@
-//! Losses far above the answer, counted for what they are worth: a part at the end of the grid, the rest as infinite.
+//! Losses far above the answer, counted for what they are worth: a part at the end of the grid, the
+//! rest as infinite.
 //!
-//! # Why
-//! On a sample of low rate a loss may be a hundred times the `epsilon` that is asked for, and still not be rare enough to be neglected. Under the tilt that brings out the losses near `epsilon` such a loss outweighs all others by
-//! far, and what decides is lost in the rounding of a transform; nor does a grid that is fine enough for the small losses reach that far. But it hardly matters how far such a loss is above `epsilon`.
-//!
-//! # From above
-//! An outcome of `P` mass `p`, `Q` mass `q` and loss `L > c` is the merger of two: one of masses `(e^c q, q)`, at the loss `c`, and one of masses `(p - e^c q, 0)`, at an infinite loss. Told apart they say no less, so the pair with all outcomes beyond `c`
-//! split in this way dominates; its `delta` is `delta_c(x) = delta(min(x, c))`. With `S` the sum of all other losses the outcome is worth `max(0, p - e^(epsilon - S) q)` before and
-//! `p - e^c q + max(0, e^c q - e^(epsilon - S) q)` after, which is the same wherever `S >= epsilon - c`. So nothing is lost if `c` exceeds `epsilon` by as much as the other losses may fall below zero. A grid that ends at `c`, with the rest as
-//! infinite, is that pair on the grid.
-//!
-//! # From below
-//! Let `A_i` be distributions that the releases dominate, and `B_i` those with the losses beyond `c_i` split; `v_i = delta_(A_i)(c_i) - P[L_i = infinity]` is what that makes infinite. Then
+//! From above this dominates. From below, with `A_i` distributions that the releases dominate,
+//! `B_i` those with the losses beyond `c_i` split, and `v_i` what that makes infinite,
 //!
 //! `0 <= delta_B(epsilon) - delta_A(epsilon) <= sum_i k_i v_i P[S_(-i) < epsilon - c_i]`,
 //!
-//! where `S_(-i)` is the sum of all losses but one of kind `i`, in which everything beyond `c_j` is moved down to `c_j`.
-//! Proof. Replace one `A_i` by `B_i` after the other. Given the sum `s` of the other losses, a replacement changes the mean worth from `delta_(A_i)(epsilon - s)` to `delta_(A_i)(min(epsilon - s, c_i))`: by nothing if `s >= epsilon - c_i`, and by `v_i` at most otherwise,
-//! because `delta_(A_i)` falls from `delta_(A_i)(c_i)` to `P[L_i = infinity]`. The other losses have been replaced or not; moving their parts beyond `c_j`, finite or infinite, down to `c_j` only makes small sums more likely.
-//!
-//! By Markov's inequality the probability is at most `e^(s (epsilon - c_i)) M(s) / M_i(s)` for every `s > 0`, where `M_i(s) = E e^(-s L_i)` with these moves and `M = prod_j M_j^(k_j)`. Where outcomes are split between grid points (`spread.rs`) after that, `M` is taken of
-//! the split losses, whose logarithm is less by at most `s (1 - s) h^2 / 8` a release, as follows from `K(0) = K(-1) = 0` and `K'' <= h^2/4` there.
+//! where `S_(-i)` is the sum of all losses but one of kind `i`, in which everything beyond `c_j` is
+//! moved down to `c_j`; the probability is bounded by Markov's inequality for `e^(-s S_(-i))`.
+//! Proof: docs/proofs/saturation.md.
 
 use super::grid::Masses;
 use reticent_numerics::rounding::{add_up, sub_up};
@@ -40,13 +28,17 @@ pub(super) struct Excess {
 impl Excess {
     /// Of these releases on a grid, with the rate `s`.
     pub(super) fn of(terms: &[(Masses, u64)], step: f64, rate: f64) -> Self {
-        let weighed = |(masses, times): &(Masses, u64)| Bounds::exact(*times as f64) * Bounds::exact(masses.saturated);
+        let weighed = |(masses, times): &(Masses, u64)| {
+            Bounds::exact(*times as f64) * Bounds::exact(masses.saturated)
+        };
         let most = terms.iter().map(weighed).fold(Bounds::ZERO, |sum, one| sum + one).upper();
         if most == 0.0 {
             return Excess { rate, log_factor: f64::NEG_INFINITY, most };
         }
         // s (1 - s) h^2 / 8, where s is below 1.
-        let split = Bounds::exact(rate) * Bounds::exact(sub_up(1.0, rate).max(0.0)) * Bounds::exact(step).square();
+        let split = Bounds::exact(rate)
+            * Bounds::exact(sub_up(1.0, rate).max(0.0))
+            * Bounds::exact(step).square();
         let mut all = Bounds::ZERO;
         let mut each = Vec::new();
         for term in terms {
@@ -54,11 +46,15 @@ impl Excess {
             let log_moment = log_moment(masses, step, rate);
             all = all + Bounds::exact(*times as f64) * (log_moment + split.times_power_of_two(-3));
             if masses.saturated > 0.0 {
-                each.push((weighed(term).ln() - Bounds::exact(rate) * end(masses, step) - log_moment).upper());
+                each.push(
+                    (weighed(term).ln() - Bounds::exact(rate) * end(masses, step) - log_moment)
+                        .upper(),
+                );
             }
         }
         let greatest = Bounds::exact(each.iter().fold(f64::NEG_INFINITY, |a, &b| a.max(b)));
-        let sum = each.iter().fold(Bounds::ZERO, |sum, &log| sum + (Bounds::exact(log) - greatest).exp());
+        let sum =
+            each.iter().fold(Bounds::ZERO, |sum, &log| sum + (Bounds::exact(log) - greatest).exp());
         Excess { rate, log_factor: (all + greatest + sum.ln()).upper(), most }
     }
 
@@ -67,7 +63,8 @@ impl Excess {
         if self.most == 0.0 {
             return 0.0;
         }
-        let exponent = Bounds::exact(self.log_factor) + Bounds::exact(self.rate) * Bounds::exact(epsilon);
+        let exponent =
+            Bounds::exact(self.log_factor) + Bounds::exact(self.rate) * Bounds::exact(epsilon);
         let bound = exponent.exp().upper();
         if self.rate > 0.0 && bound < self.most { bound } else { self.most }
     }
@@ -105,22 +102,23 @@ mod tests {
 
     /// The same with the losses beyond an index split.
     fn saturated_at(masses: &Masses, index: i64) -> Masses {
-        let place = (index - masses.first) as usize;
-        let mut kept = masses.masses[..=place].to_vec();
+        let position = (index - masses.first) as usize;
+        let mut kept = masses.masses[..=position].to_vec();
         let (mut at_end, mut beyond) = (0.0, 0.0);
-        for (i, mass) in masses.masses.iter().enumerate().skip(place + 1) {
-            let share = (-((i - place) as f64) * STEP).exp();
+        for (i, mass) in masses.masses.iter().enumerate().skip(position + 1) {
+            let share = (-((i - position) as f64) * STEP).exp();
             at_end += mass * share;
             beyond += mass * (1.0 - share);
         }
-        kept[place] += at_end;
+        kept[position] += at_end;
         Masses { masses: kept, infinite: masses.infinite + beyond, saturated: beyond, ..*masses }
     }
 
     /// `delta` of sums of losses, by plain convolution.
     fn slowly(terms: &[(Masses, u64)], epsilon: f64) -> f64 {
         let (mut sum, mut first, mut finite) = (vec![1.0], 0, 1.0);
-        for (masses, _) in terms.iter().flat_map(|term| std::iter::repeat_n(term, term.1 as usize)) {
+        for (masses, _) in terms.iter().flat_map(|term| std::iter::repeat_n(term, term.1 as usize))
+        {
             let mut next = vec![0.0; sum.len() + masses.masses.len() - 1];
             for (i, a) in sum.iter().enumerate() {
                 for (j, b) in masses.masses.iter().enumerate() {
@@ -129,11 +127,14 @@ mod tests {
             }
             (sum, first, finite) = (next, first + masses.first, finite * (1.0 - masses.infinite));
         }
-        let worth = |(i, mass): (usize, &f64)| mass * -(epsilon - (first + i as i64) as f64 * STEP).min(0.0).exp_m1();
+        let worth = |(i, mass): (usize, &f64)| {
+            mass * -(epsilon - (first + i as i64) as f64 * STEP).min(0.0).exp_m1()
+        };
         sum.iter().enumerate().map(worth).sum::<f64>() + 1.0 - finite
     }
 
-    /// Saturating adds no more than is said, and adds something once the end is not far enough above `epsilon`; a hundredth of what is said would be too little.
+    /// Saturating adds no more than is said, and adds something once the end is not far enough
+    /// above `epsilon`; a hundredth of what is said would be too little.
     #[test]
     fn what_saturating_adds_is_bounded() {
         let other = Masses { masses: vec![0.2, 0.3, 0.499, 0.001], infinite: 0.0, ..rare() };
@@ -143,12 +144,19 @@ mod tests {
             let split = [(saturated_at(&rare(), index), 12), (other.clone(), 8)];
             for epsilon in [0.1, 0.5, 1.0, 1.6, 3.0] {
                 let added = slowly(&split, epsilon) - slowly(&exact, epsilon);
-                let bounds = [1.0, 3.0, 8.0, 20.0].map(|rate| Excess::of(&split, STEP, rate).at(epsilon));
+                let bounds =
+                    [1.0, 3.0, 8.0, 20.0].map(|rate| Excess::of(&split, STEP, rate).at(epsilon));
                 let bound = bounds.into_iter().fold(f64::INFINITY, f64::min);
-                assert!(added >= -1e-13 && added <= bound + 1e-13, "{index} at {epsilon}: {added:e} {bound:e}");
+                assert!(
+                    added >= -1e-13 && added <= bound + 1e-13,
+                    "{index} at {epsilon}: {added:e} {bound:e}"
+                );
                 is_caught |= added > 0.01 * bound + 1e-13;
                 // Far enough above, next to nothing.
-                assert!(index < 30 || epsilon > 1.6 || bound < 1e-4 * slowly(&exact, epsilon), "{epsilon}: {bound:e}");
+                assert!(
+                    index < 30 || epsilon > 1.6 || bound < 1e-4 * slowly(&exact, epsilon),
+                    "{epsilon}: {bound:e}"
+                );
             }
         }
         assert!(is_caught);

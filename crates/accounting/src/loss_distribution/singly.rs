@@ -24,31 +24,47 @@ const FURTHEST: f64 = 1e9;
 
 impl<'a> Singly<'a> {
     pub(super) fn new(terms: &'a [Term]) -> Self {
-        let infinite =
-            |pair: fn(&Term) -> &dyn Pair| some_infinite(terms.iter().map(|term| (pair(term).infinite(), term.times)));
-        let (upper, lower) = (infinite(|term| &*term.dominating).upper(), infinite(|term| &*term.attained).lower());
+        let infinite = |pair: fn(&Term) -> &dyn Pair| {
+            some_infinite(terms.iter().map(|term| (pair(term).infinite(), term.times)))
+        };
+        let (upper, lower) =
+            (infinite(|term| &*term.dominating).upper(), infinite(|term| &*term.attained).lower());
         let greatest = terms.iter().fold(Bounds::ZERO, |sum, term| {
             sum + Bounds::exact(term.dominating.greatest_loss()) * Bounds::exact(term.times as f64)
         });
         let least = terms.iter().fold(Bounds::ZERO, |sum, term| {
             sum + Bounds::exact(term.dominating.least_loss()) * Bounds::exact(term.times as f64)
         });
-        Singly { terms, infinite: Bounds::new(lower, upper), greatest: greatest.upper(), least: least.lower() }
+        Singly {
+            terms,
+            infinite: Bounds::new(lower, upper),
+            greatest: greatest.upper(),
+            least: least.lower(),
+        }
     }
 
-    /// What is exact, or as exact as the pairs are: a single release; no release that tells more than `delta` allows; an `epsilon` that no loss exceeds; an infinite loss that is likelier
+    /// What is exact, or as exact as the pairs are: a single release; no release that tells more
+    /// than `delta` allows; an `epsilon` that no loss exceeds; an infinite loss that is likelier
     /// than `delta`.
     pub(super) fn settled(&self, question: Question) -> Option<Bounds> {
         match (question, self.terms) {
-            (Question::Epsilon { at_delta }, _) if self.most_distance() <= at_delta => Some(Bounds::ZERO),
-            (_, [Term { dominating, attained, times: 1 }]) => Some(of_one(&**dominating, &**attained, question)),
+            (Question::Epsilon { at_delta }, _) if self.most_distance() <= at_delta => {
+                Some(Bounds::ZERO)
+            }
+            (_, [Term { dominating, attained, times: 1 }]) => {
+                Some(of_one(&**dominating, &**attained, question))
+            }
             (Question::Epsilon { at_delta }, _) if self.infinite.upper() >= at_delta => {
                 let lower = if self.infinite.lower() > at_delta { f64::INFINITY } else { 0.0 };
                 Some(Bounds::new(lower, f64::INFINITY))
             }
             // The distances of single releases add up at most.
-            (Question::Epsilon { at_delta }, _) if self.sum_at(0.0).upper() <= at_delta => Some(Bounds::ZERO),
-            (Question::Delta { at_epsilon }, _) if at_epsilon >= self.greatest => Some(self.infinite),
+            (Question::Epsilon { at_delta }, _) if self.sum_at(0.0).upper() <= at_delta => {
+                Some(Bounds::ZERO)
+            }
+            (Question::Delta { at_epsilon }, _) if at_epsilon >= self.greatest => {
+                Some(self.infinite)
+            }
             _ => None,
         }
     }
@@ -78,8 +94,9 @@ impl<'a> Singly<'a> {
         if self.infinite.upper() < at_delta { self.greatest } else { f64::INFINITY }
     }
 
-    /// What holds of every composition: it tells no less than any of its releases, and by basic composition `k` releases of `(epsilon/k, d_i)` are
-    /// `(epsilon, sum d_i)`-differentially private together.
+    /// What holds of every composition: it tells no less than any of its releases, and by basic
+    /// composition `k` releases of `(epsilon/k, d_i)` are `(epsilon, sum d_i)`-differentially
+    /// private together.
     pub(super) fn bracket(&self, question: Question) -> Bounds {
         let releases = self.terms.iter().map(|term| term.times as f64).sum::<f64>();
         // A sum of up to 2^53, off by an ulp a term; the share is made smaller by more than that.
@@ -100,9 +117,9 @@ impl<'a> Singly<'a> {
 
     /// `sum_i k_i delta_i(x)`.
     pub(super) fn sum_at(&self, loss: f64) -> Bounds {
-        self.terms
-            .iter()
-            .fold(Bounds::ZERO, |sum, term| sum + term.dominating.at(loss).delta * Bounds::exact(term.times as f64))
+        self.terms.iter().fold(Bounds::ZERO, |sum, term| {
+            sum + term.dominating.at(loss).delta * Bounds::exact(term.times as f64)
+        })
     }
 }
 
@@ -114,10 +131,12 @@ fn of_one(dominating: &dyn Pair, attained: &dyn Pair, question: Question) -> Bou
         }
         Question::Epsilon { at_delta } => {
             let range = Range::between(0.0, FURTHEST).bracket_from(1.0);
-            let upper = least_at_most(|x| dominating.at(x).delta, at_delta, range).unwrap_or(f64::INFINITY);
+            let upper =
+                least_at_most(|x| dominating.at(x).delta, at_delta, range).unwrap_or(f64::INFINITY);
             let is_exceeded = |x: f64| attained.at(x).delta.lower() > at_delta;
             let end = upper.min(FURTHEST);
-            let lower = greatest_where(is_exceeded, Range::between(0.0, end).bracket_from(end)).unwrap_or(0.0);
+            let lower = greatest_where(is_exceeded, Range::between(0.0, end).bracket_from(end))
+                .unwrap_or(0.0);
             (lower, upper)
         }
     };
@@ -144,7 +163,10 @@ mod tests {
         let added = of(SubsampledPair::new(base(), 0.1, Direction::Added));
         let distance = added[0].dominating.at(0.0).delta;
         let singly = Singly::new(&added);
-        assert!(distance.lower() > 0.0999 && 0.5 * singly.greatest < 0.053, "{distance:?} {singly:?}");
+        assert!(
+            distance.lower() > 0.0999 && 0.5 * singly.greatest < 0.053,
+            "{distance:?} {singly:?}"
+        );
         assert!(singly.most_distance() >= distance.upper(), "{singly:?}");
         let removed = of(SubsampledPair::new(base(), 0.1, Direction::Removed));
         assert!(Singly::new(&removed).most_distance() >= distance.upper());

@@ -1,10 +1,15 @@
-//! A rough picture of the losses, from which tilt, step and window are chosen. Nothing is proved here and nothing needs to be: bad choices make brackets wide.
-#![allow(clippy::disallowed_methods, reason = "estimates that steer; what is returned is proved elsewhere")]
+//! A rough picture of the losses, from which tilt, step and window are chosen. Nothing is proved
+//! here and nothing needs to be: bad choices make brackets wide.
+#![allow(
+    clippy::disallowed_methods,
+    reason = "estimates that steer; what is returned is proved elsewhere"
+)]
 
 use super::grid::Masses;
 use super::pair::Pair;
 
-/// How many cells all pairs together are cut into, and each of them at least and at most; the least where an evaluation takes long.
+/// How many cells all pairs together are cut into, and each of them at least and at most; the least
+/// where an evaluation takes long.
 const CELLS: usize = 40_000;
 const CELLS_OF_ONE: (usize, usize) = (60, 500);
 
@@ -45,7 +50,8 @@ impl Sketch {
 
     /// The same with losses beyond `top` saturated.
     fn saturated_at(&self, top: f64) -> Self {
-        let mut atoms: Vec<(f64, f64)> = self.atoms.iter().copied().filter(|&(x, _)| x < top).collect();
+        let mut atoms: Vec<(f64, f64)> =
+            self.atoms.iter().copied().filter(|&(x, _)| x < top).collect();
         let beyond = self.atoms.iter().filter(|(x, _)| *x >= top);
         let (mut at_top, mut infinite) = (0.0, self.infinite);
         for &(x, log_mass) in beyond {
@@ -59,7 +65,8 @@ impl Sketch {
     }
 }
 
-/// The cumulant generating function `K(s) = ln E e^(s L)` of all losses together, with two derivatives.
+/// The cumulant generating function `K(s) = ln E e^(s L)` of all losses together, with two
+/// derivatives.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Cumulants {
     pub(super) value: f64,
@@ -84,7 +91,8 @@ pub(super) struct Sketches {
 }
 
 impl Sketches {
-    /// Looks at each pair up to the loss `top`, where its `delta` is above `negligible`, and closely where the losses are that matter under a tilt.
+    /// Looks at each pair up to the loss `top`, where its `delta` is above `negligible`, and
+    /// closely where the losses are that matter under a tilt.
     pub(super) fn new<'a>(
         pairs: impl Iterator<Item = (&'a dyn Pair, u64)>,
         negligible: f64,
@@ -140,7 +148,10 @@ impl Sketches {
 
     /// The same with losses beyond `top` saturated.
     pub(super) fn saturated_at(&self, top: f64) -> Self {
-        Sketches { all: self.all.iter().map(|sketch| sketch.saturated_at(top)).collect(), reach: self.reach }
+        Sketches {
+            all: self.all.iter().map(|sketch| sketch.saturated_at(top)).collect(),
+            reach: self.reach,
+        }
     }
 
     /// The probability that a loss is infinite, if it is small.
@@ -148,14 +159,16 @@ impl Sketches {
         self.all.iter().map(|sketch| sketch.times * sketch.infinite).sum()
     }
 
-    /// How far below zero the sum of all losses but one is with the probability `e^log_tail`, by Markov's inequality, and the rate `s` of the moment `E e^(-s L)` that says so.
+    /// How far below zero the sum of all losses but one is with the probability `e^log_tail`, by
+    /// Markov's inequality, and the rate `s` of the moment `E e^(-s L)` that says so.
     pub(super) fn falling(&self, log_tail: f64) -> (f64, f64) {
         const TRIES: usize = 60;
         const FINER: f64 = 1.5;
         let distance = |s: f64| {
             let each = self.all.iter().map(|sketch| (sketch.times, sketch.cumulants(-s).value));
-            let (all, least) =
-                each.fold((0.0, 0.0_f64), |(all, least), (times, one)| (all + times * one, least.min(one)));
+            let (all, least) = each.fold((0.0, 0.0_f64), |(all, least), (times, one)| {
+                (all + times * one, least.min(one))
+            });
             (all - least - log_tail) / s
         };
         let mut rate = (-2.0 * log_tail).sqrt() / self.cumulants(0.0).variance.sqrt().max(1e-12);
@@ -176,7 +189,8 @@ impl Sketches {
         (best, rate)
     }
 
-    /// The tilt at which Chernoff's bound `K(s) - s K'(s)` on the tail from the tilted mean on is `log_tail`.
+    /// The tilt at which Chernoff's bound `K(s) - s K'(s)` on the tail from the tilted mean on is
+    /// `log_tail`.
     pub(super) fn tilt_for_tail(&self, log_tail: f64) -> f64 {
         self.tilt_where(|s, at| at.value - s * at.mean > log_tail)
     }
@@ -186,7 +200,8 @@ impl Sketches {
         self.tilt_where(|_, at| at.mean < loss)
     }
 
-    /// Between which losses all but a given tail of the tilted losses' sum lies on either side, each with the tilt whose mean it is. A grid adds a variance to the sum.
+    /// Between which losses all but a given tail of the tilted losses' sum lies on either side,
+    /// each with the tilt whose mean it is. A grid adds a variance to the sum.
     pub(super) fn window(&self, tilt: f64, log_tail: f64, added: f64) -> [(f64, f64); 2] {
         let at = self.cumulants(tilt);
         [-1.0, 1.0].map(|sign| {
@@ -203,9 +218,11 @@ impl Sketches {
         self.bisect(self.cumulants(0.0).variance, self.reach, |s| is_below(s, self.cumulants(s)))
     }
 
-    /// The end of a statement that holds for small `s`, to a hundredth; where it does not end before `MOST_TILT`, that. It is expected near one over the root of a variance.
+    /// The end of a statement that holds for small `s`, to a hundredth; where it does not end
+    /// before `MOST_TILT`, that. It is expected near one over the root of a variance.
     ///
-    /// The tilt doubles at most some 500 times before it is there and is then halved, on a scale of logarithms, at most seven times.
+    /// The tilt doubles at most some 500 times before it is there and is then halved, on a scale of
+    /// logarithms, at most seven times.
     fn bisect(&self, near: f64, reach: Reach, holds: impl Fn(f64) -> bool) -> f64 {
         /// The square of it is finite.
         const MOST_TILT: f64 = 1e150;
@@ -219,7 +236,8 @@ impl Sketches {
             // Next to the greatest loss no tilt goes further.
             let left = self.cumulants(high).variance;
             // Losses that have not begun to rise have a small product too, but not that small.
-            let is_reached = left <= 1e-3 * variance && (reach == Reach::Large || high * high * left <= 1e-12);
+            let is_reached =
+                left <= 1e-3 * variance && (reach == Reach::Large || high * high * left <= 1e-12);
             if is_reached || high > MOST_TILT {
                 return high;
             }
@@ -233,14 +251,23 @@ impl Sketches {
     }
 }
 
-/// The pair as atoms, each with the logarithm of its mass, and what is infinite beyond `top`: its `delta` connected by lines in `e^x` between points that are closer where more of it is.
-fn atoms(pair: &dyn Pair, negligible: f64, cells: usize, tilt: f64, top: f64) -> (Vec<(f64, f64)>, f64) {
+/// The pair as atoms, each with the logarithm of its mass, and what is infinite beyond `top`: its
+/// `delta` connected by lines in `e^x` between points that are closer where more of it is.
+fn atoms(
+    pair: &dyn Pair,
+    negligible: f64,
+    cells: usize,
+    tilt: f64,
+    top: f64,
+) -> (Vec<(f64, f64)>, f64) {
     let delta = |x: f64| pair.at(x).delta.estimate();
     let beyond = |x: f64| delta(x) <= negligible.max(pair.infinite().upper());
     let before = |x: f64| delta(-x) + (-x).exp_m1() <= 1e-15;
     let (left, right) = (-reach(before), reach(beyond).min(pair.greatest_loss()).min(top));
-    let mut points: Vec<(f64, f64)> =
-        (0..=8).map(|i| left + (right - left) * f64::from(i) / 8.0).map(|x| (x, delta(x))).collect();
+    let mut points: Vec<(f64, f64)> = (0..=8)
+        .map(|i| left + (right - left) * f64::from(i) / 8.0)
+        .map(|x| (x, delta(x)))
+        .collect();
     // Differences of delta over shorter cells are rounding errors.
     let finest = 1e-8 * (right - left);
     while points.len() < cells {
@@ -259,7 +286,9 @@ fn atoms(pair: &dyn Pair, negligible: f64, cells: usize, tilt: f64, top: f64) ->
         for (i, &point) in points.iter().enumerate() {
             finer.push(point);
             let middle = points.get(i + 1).map(|next| 0.5 * (point.0 + next.0));
-            if let Some(middle) = middle.filter(|&middle| weights[i] >= heavy && middle - point.0 > finest) {
+            if let Some(middle) =
+                middle.filter(|&middle| weights[i] >= heavy && middle - point.0 > finest)
+            {
                 finer.push((middle, delta(middle)));
             }
         }
@@ -289,7 +318,8 @@ fn tails(points: &[(f64, f64)]) -> Vec<f64> {
     tails
 }
 
-/// A distance at which a statement holds that holds from somewhere on, within a factor of two of the first.
+/// A distance at which a statement holds that holds from somewhere on, within a factor of two of
+/// the first.
 fn reach(holds: impl Fn(f64) -> bool) -> f64 {
     let mut distance = 1.0;
     if holds(distance) {

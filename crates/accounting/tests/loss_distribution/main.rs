@@ -5,8 +5,8 @@
 mod widths;
 
 use reticent_accounting::{
-    Accountant, AdvancedComposition, BasicComposition, Charges, GaussianDp, LossDistribution, OptimalComposition,
-    RenyiDp, ZeroConcentratedDp,
+    Accountant, AdvancedComposition, BasicComposition, Composition, GaussianDp, LossDistribution,
+    OptimalComposition, RenyiDp, ZeroConcentratedDp,
 };
 use reticent_events::Event;
 use reticent_mechanisms::{Delta, Epsilon};
@@ -42,16 +42,23 @@ fn sampled(rate: f64, event: Event) -> Event {
 }
 
 fn epsilon_of(precision: f64, events: &[Event], delta: f64) -> Bounds {
-    let charges = Charges::new(events).unwrap();
-    LossDistribution::new(precision).unwrap().epsilon(&charges, Delta::new(delta).unwrap()).unwrap()
+    let composition = Composition::new(events).unwrap();
+    LossDistribution::new(precision)
+        .unwrap()
+        .epsilon(&composition, Delta::new(delta).unwrap())
+        .unwrap()
 }
 
 fn delta_of(precision: f64, events: &[Event], epsilon: f64) -> Bounds {
-    let charges = Charges::new(events).unwrap();
-    LossDistribution::new(precision).unwrap().delta(&charges, Epsilon::new(epsilon).unwrap()).unwrap()
+    let composition = Composition::new(events).unwrap();
+    LossDistribution::new(precision)
+        .unwrap()
+        .delta(&composition, Epsilon::new(epsilon).unwrap())
+        .unwrap()
 }
 
-/// Whether the bracket holds the number, of which `slack` (relative) is not known, and is no wider than `width` (relative).
+/// Whether the bracket holds the number, of which `slack` (relative) is not known, and is no wider
+/// than `width` (relative).
 fn holds(bracket: Bounds, exact: f64, slack: f64, width: f64) -> bool {
     let slack = slack * exact.abs() + f64::MIN_POSITIVE;
     bracket.lower() <= exact + slack
@@ -63,16 +70,21 @@ fn holds(bracket: Bounds, exact: f64, slack: f64, width: f64) -> bool {
 fn check_epsilon(events: &[Event], delta: f64, exact: f64) {
     for precision in [1e-4, 1e-6] {
         let bracket = epsilon_of(precision, events, delta);
-        assert!(holds(bracket, exact, 1e-12, precision), "{events:?} at {delta:e}: {bracket:?} {exact}");
+        assert!(
+            holds(bracket, exact, 1e-12, precision),
+            "{events:?} at {delta:e}: {bracket:?} {exact}"
+        );
     }
 }
 
-/// A `delta` at an `epsilon` from the reference table. Its inputs are decimals, and `delta` changes by up to `tilt` times their rounding.
+/// A `delta` at an `epsilon` from the reference table. Its inputs are decimals, and `delta` changes
+/// by up to `tilt` times their rounding.
 fn check_delta(events: &[Event], epsilon: f64, exact: f64) {
     for precision in [1e-4, 1e-6] {
         let bracket = delta_of(precision, events, epsilon);
         let slack = 1e-12 * (1.0 + exact.max(1e-300).ln().abs());
-        // Down to a precision of 1e-6 the step may not be reached where outcomes have losses of their own; the bracket holds all the same.
+        // Down to a precision of 1e-6 the step may not be reached where outcomes have losses of
+        // their own; the bracket holds all the same.
         let width = precision.max(1e-5);
         assert!(
             holds(bracket, exact, slack, width) || (exact == 0.0 && bracket.upper() < 1e-9),
@@ -91,7 +103,8 @@ fn gaussian_rows() {
 #[test]
 fn laplace_and_response_rows_delta() {
     for row in reference()["laplace_rr_delta"]["rows"].as_array().unwrap() {
-        let (loss, k, epsilon) = (number(row, "eps0"), row["k"].as_u64().unwrap(), number(row, "eps"));
+        let (loss, k, epsilon) =
+            (number(row, "eps0"), row["k"].as_u64().unwrap(), number(row, "eps"));
         check_delta(&[repeated(k, response(loss))], epsilon, number(row, "rr_delta"));
         check_delta(&[repeated(k, laplace(loss))], epsilon, number(row, "laplace_delta"));
     }
@@ -100,7 +113,8 @@ fn laplace_and_response_rows_delta() {
 #[test]
 fn laplace_and_response_rows_epsilon() {
     for row in reference()["laplace_rr_eps"].as_array().unwrap() {
-        let (loss, k, delta) = (number(row, "eps0"), row["k"].as_u64().unwrap(), number(row, "delta"));
+        let (loss, k, delta) =
+            (number(row, "eps0"), row["k"].as_u64().unwrap(), number(row, "delta"));
         check_epsilon(&[repeated(k, response(loss))], delta, number(row, "rr_eps"));
         check_epsilon(&[repeated(k, laplace(loss))], delta, number(row, "laplace_eps"));
     }
@@ -110,7 +124,11 @@ fn laplace_and_response_rows_epsilon() {
 fn mixture_rows() {
     let reference = reference();
     for row in reference["pure_hetero_optimal"].as_array().unwrap() {
-        let losses = row["eps_i"].as_array().unwrap().iter().map(|loss| loss.as_str().unwrap().parse().unwrap());
+        let losses = row["eps_i"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .map(|loss| loss.as_str().unwrap().parse().unwrap());
         let events: Vec<Event> = losses.map(response).collect();
         check_delta(&events, number(row, "eps"), number(row, "delta"));
     }
@@ -130,7 +148,8 @@ struct Cases(u64);
 
 impl Cases {
     fn uniform(&mut self) -> f64 {
-        self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        self.0 =
+            self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
         ((self.0 >> 11) as f64) / (1u64 << 53) as f64
     }
 
@@ -143,15 +162,18 @@ impl Cases {
     }
 }
 
-/// Outcomes of one release as `(P, Q)`; `delta` of a product of such lists is a sum over all of its outcomes.
+/// Outcomes of one release as `(P, Q)`; `delta` of a product of such lists is a sum over all of its
+/// outcomes.
 type Outcomes = Vec<(f64, f64)>;
 
-/// The outcomes of an event that has few, written from its definition and not from the accountant's.
+/// The outcomes of an event that has few, written from its definition and not from the
+/// accountant's.
 fn outcomes(event: &Event) -> Outcomes {
     match *event {
         Event::RandomizedResponse { epsilon, categories } => {
             let others = (categories - 1) as f64;
-            let (truth, other) = (epsilon.exp() / (epsilon.exp() + others), 1.0 / (epsilon.exp() + others));
+            let (truth, other) =
+                (epsilon.exp() / (epsilon.exp() + others), 1.0 / (epsilon.exp() + others));
             vec![(truth, other), (other, truth), ((others - 1.0) * other, (others - 1.0) * other)]
         }
         Event::Approximate { epsilon, delta } => {
@@ -169,10 +191,14 @@ fn outcomes(event: &Event) -> Outcomes {
     }
 }
 
-/// Outcomes on a sample that the unit enters with this probability, with the unit in `P`, or in `Q`.
+/// Outcomes on a sample that the unit enters with this probability, with the unit in `P`, or in
+/// `Q`.
 fn on_a_sample(rate: f64, outcomes: &Outcomes, is_removed: bool) -> Outcomes {
     let mixed = |&(p, q): &(f64, f64)| (1.0 - rate) * q + rate * p;
-    outcomes.iter().map(|pair| if is_removed { (mixed(pair), pair.1) } else { (pair.1, mixed(pair)) }).collect()
+    outcomes
+        .iter()
+        .map(|pair| if is_removed { (mixed(pair), pair.1) } else { (pair.1, mixed(pair)) })
+        .collect()
 }
 
 /// The outcomes of a composition; those of equal loss up to rounding are counted together.
@@ -205,8 +231,14 @@ fn exact_delta(outcomes: &Outcomes, epsilon: f64) -> f64 {
 
 fn random_discrete(cases: &mut Cases) -> Event {
     match cases.count(3) {
-        1 => Event::RandomizedResponse { epsilon: cases.between(0.05, 3.0), categories: 1 + cases.count(5) },
-        2 => Event::Approximate { epsilon: cases.between(0.05, 2.0), delta: cases.between(1e-9, 1e-2) },
+        1 => Event::RandomizedResponse {
+            epsilon: cases.between(0.05, 3.0),
+            categories: 1 + cases.count(5),
+        },
+        2 => Event::Approximate {
+            epsilon: cases.between(0.05, 2.0),
+            delta: cases.between(1e-9, 1e-2),
+        },
         _ => Event::DiscreteLaplace { scale: cases.between(0.3, 4.0), sensitivity: cases.count(3) },
     }
 }
@@ -265,14 +297,17 @@ fn random_event(cases: &mut Cases) -> Event {
     match cases.count(6) {
         1 => laplace(cases.between(0.01, 2.0)),
         2 => gaussian(cases.between(0.01, 2.0)),
-        3 => Event::DiscreteGaussian { sigma: cases.between(0.5, 20.0), sensitivity: cases.count(3) },
+        3 => {
+            Event::DiscreteGaussian { sigma: cases.between(0.5, 20.0), sensitivity: cases.count(3) }
+        }
         4 => sampled(cases.between(1e-4, 1.0), gaussian(cases.between(0.1, 3.0))),
         5 => sampled(cases.between(1e-4, 1.0), laplace(cases.between(0.1, 2.0))),
         _ => random_discrete(cases),
     }
 }
 
-/// The bracket is never above what another accountant proves, nor another's above it; and its two questions agree.
+/// The bracket is never above what another accountant proves, nor another's above it; and its two
+/// questions agree.
 #[test]
 fn no_other_accountant_contradicts() {
     let mut cases = Cases(2);
@@ -285,10 +320,10 @@ fn no_other_accountant_contradicts() {
             })
             .collect();
         let delta = cases.between(1e-12, 0.1);
-        let charges = Charges::new(&events).unwrap();
+        let composition = Composition::new(&events).unwrap();
         let bracket = epsilon_of(1e-4, &events, delta);
         for other in others() {
-            if let Ok(bounds) = other.epsilon(&charges, Delta::new(delta).unwrap()) {
+            if let Ok(bounds) = other.epsilon(&composition, Delta::new(delta).unwrap()) {
                 compared += 1;
                 assert!(
                     bracket.lower() <= bounds.upper(),
@@ -338,8 +373,8 @@ fn another_release_never_lowers_the_bracket() {
 fn gaussians_over_the_range() {
     for mu in [1e-4, 1e-2, 1.0, 10.0, 30.0] {
         for delta in [0.4, 1e-3, 1e-9, 1e-30, 1e-100, 1e-250] {
-            let charges = Charges::new(&[gaussian(mu)]).unwrap();
-            let exact = GaussianDp.epsilon(&charges, Delta::new(delta).unwrap()).unwrap();
+            let composition = Composition::new(&[gaussian(mu)]).unwrap();
+            let exact = GaussianDp.epsilon(&composition, Delta::new(delta).unwrap()).unwrap();
             let bracket = epsilon_of(1e-4, &[gaussian(mu)], delta);
             assert!(bracket.lower() <= exact.upper(), "{mu} {delta:e}: {bracket:?} {exact:?}");
             assert!(bracket.upper() >= exact.lower(), "{mu} {delta:e}: {bracket:?} {exact:?}");
@@ -354,23 +389,31 @@ fn gaussians_over_the_range() {
 #[test]
 fn incommensurable_responses() {
     let kinds = [(0.0371, 24), (0.0523, 24), (0.0817, 18), (0.1013, 12)];
-    let events: Vec<Event> = kinds.iter().map(|&(loss, times)| repeated(times, response(loss))).collect();
-    let all: Vec<Outcomes> =
-        kinds.iter().flat_map(|&(loss, times)| vec![outcomes(&response(loss)); times as usize]).collect();
+    let events: Vec<Event> =
+        kinds.iter().map(|&(loss, times)| repeated(times, response(loss))).collect();
+    let all: Vec<Outcomes> = kinds
+        .iter()
+        .flat_map(|&(loss, times)| vec![outcomes(&response(loss)); times as usize])
+        .collect();
     let all = composed(&all);
     for delta in [1e-2, 1e-5, 1e-9] {
         for precision in [1e-4, 1e-6] {
             let bracket = epsilon_of(precision, &events, delta);
             assert!(bracket.relative_width() <= precision, "{delta:e} {precision:e}: {bracket:?}");
-            let exact = [bracket.lower(), bracket.upper()].map(|epsilon| exact_delta(&all, epsilon));
+            let exact =
+                [bracket.lower(), bracket.upper()].map(|epsilon| exact_delta(&all, epsilon));
             // Differences of products of 78 rounded factors.
             let slack = 1e-14 + 1e-10 * delta;
-            assert!(exact[0] >= delta - slack && exact[1] <= delta + slack, "{delta:e}: {bracket:?} {exact:?}");
+            assert!(
+                exact[0] >= delta - slack && exact[1] <= delta + slack,
+                "{delta:e}: {bracket:?} {exact:?}"
+            );
         }
     }
 }
 
-/// Responses on small samples, whose losses are up to thirty times `epsilon` and rare, beside small ones, against all outcomes of their product.
+/// Responses on small samples, whose losses are up to thirty times `epsilon` and rare, beside small
+/// ones, against all outcomes of their product.
 #[test]
 fn rare_responses() {
     let kinds = [
@@ -378,36 +421,46 @@ fn rare_responses() {
         (9, sampled(3e-4, response(7.5)), on_a_sample(3e-4, &outcomes(&response(7.5)), true)),
         (30, response(0.004), outcomes(&response(0.004))),
     ];
-    let events: Vec<Event> = kinds.iter().map(|(times, event, _)| repeated(*times, event.clone())).collect();
-    let all: Vec<Outcomes> = kinds.iter().flat_map(|(times, _, one)| vec![one.clone(); *times as usize]).collect();
+    let events: Vec<Event> =
+        kinds.iter().map(|(times, event, _)| repeated(*times, event.clone())).collect();
+    let all: Vec<Outcomes> =
+        kinds.iter().flat_map(|(times, _, one)| vec![one.clone(); *times as usize]).collect();
     let all = composed(&all);
     for (delta, most) in [(5e-3, 0.05), (2.5e-3, 0.2), (1e-4, 1.0), (1e-9, 4.0)] {
         for precision in [1e-4, 1e-6] {
             let bracket = epsilon_of(precision, &events, delta);
             assert!(bracket.upper() < most && bracket.lower() > 0.0, "{delta:e}: {bracket:?}");
             assert!(bracket.relative_width() <= precision, "{delta:e} {precision:e}: {bracket:?}");
-            let exact = [bracket.lower(), bracket.upper()].map(|epsilon| exact_delta(&all, epsilon));
+            let exact =
+                [bracket.lower(), bracket.upper()].map(|epsilon| exact_delta(&all, epsilon));
             // Differences of products of 51 rounded factors.
             let slack = 1e-13;
-            assert!(exact[0] >= delta - slack && exact[1] <= delta + slack, "{delta:e}: {bracket:?} {exact:?}");
+            assert!(
+                exact[0] >= delta - slack && exact[1] <= delta + slack,
+                "{delta:e}: {bracket:?} {exact:?}"
+            );
         }
     }
 }
 
-/// A promise of `(epsilon, delta)` that is kept once is worth what it says, also where `delta` is used up by it.
+/// A guarantee of `(epsilon, delta)` that is kept once is worth what it says, also where `delta` is
+/// used up by it.
 #[test]
 fn promises_with_a_delta() {
-    let promise = Event::Approximate { epsilon: 1.0, delta: 1e-6 };
-    let once = epsilon_of(1e-4, std::slice::from_ref(&promise), 1e-6);
+    let guarantee = Event::Approximate { epsilon: 1.0, delta: 1e-6 };
+    let once = epsilon_of(1e-4, std::slice::from_ref(&guarantee), 1e-6);
     assert!(once.lower() <= 1.0 && once.upper() >= 1.0 && once.upper() < 1.0 + 1e-9, "{once:?}");
-    let beyond = delta_of(1e-4, std::slice::from_ref(&promise), 2.0);
+    let beyond = delta_of(1e-4, std::slice::from_ref(&guarantee), 2.0);
     assert!(holds(beyond, 1e-6, 1e-12, 1e-4), "{beyond:?}");
     let many = [repeated(100, Event::Approximate { epsilon: 0.1, delta: 1e-3 })];
-    let charges = Charges::new(&many).unwrap();
+    let composition = Composition::new(&many).unwrap();
     for delta in [0.097, 0.1, 0.2] {
-        let exact = OptimalComposition.epsilon(&charges, Delta::new(delta).unwrap()).unwrap();
+        let exact = OptimalComposition.epsilon(&composition, Delta::new(delta).unwrap()).unwrap();
         let bracket = epsilon_of(1e-4, &many, delta);
-        assert!(bracket.lower() <= exact.upper() && exact.lower() <= bracket.upper(), "{bracket:?} {exact:?}");
+        assert!(
+            bracket.lower() <= exact.upper() && exact.lower() <= bracket.upper(),
+            "{bracket:?} {exact:?}"
+        );
         assert!(bracket.relative_width() <= 1e-4, "{delta}: {bracket:?} {exact:?}");
     }
     let tiny = [repeated(10, Event::Approximate { epsilon: 0.1, delta: 1e-25 })];
@@ -415,7 +468,8 @@ fn promises_with_a_delta() {
     assert!(bracket.relative_width() <= 1e-2, "{bracket:?}");
 }
 
-/// Losses so small or so unequal that plans go wrong: an answer or an error, in finite time, and never a false one.
+/// Losses so small or so unequal that plans go wrong: an answer or an error, in finite time, and
+/// never a false one.
 #[test]
 fn hostile_losses() {
     let cases: Vec<Vec<Event>> = vec![
@@ -435,12 +489,13 @@ fn hostile_losses() {
     for events in cases {
         for delta in [0.5, 1e-6, 1e-30, 1e-200] {
             let start = std::time::Instant::now();
-            let charges = Charges::new(&events).unwrap();
-            let found = LossDistribution::default().epsilon(&charges, Delta::new(delta).unwrap());
+            let composition = Composition::new(&events).unwrap();
+            let found =
+                LossDistribution::default().epsilon(&composition, Delta::new(delta).unwrap());
             println!("{events:?} {delta:e} {found:?} {:?}", start.elapsed());
             let Ok(bracket) = found else { continue };
             for other in others() {
-                if let Ok(bounds) = other.epsilon(&charges, Delta::new(delta).unwrap()) {
+                if let Ok(bounds) = other.epsilon(&composition, Delta::new(delta).unwrap()) {
                     assert!(
                         bounds.upper() >= bracket.lower() && bounds.lower() <= bracket.upper(),
                         "{events:?} {delta:e}: {} {bounds:?} {bracket:?}",

@@ -1,19 +1,23 @@
 //! Brackets are as narrow as asked for, over the whole range.
 
 use super::{epsilon_of, gaussian, laplace, others, repeated, response, sampled};
-use reticent_accounting::Charges;
+use reticent_accounting::Composition;
 use reticent_events::Event;
 use reticent_mechanisms::Delta;
 
 fn assert_widths(cases: Vec<(&str, Vec<Event>, f64)>) {
     for (name, events, delta) in cases {
         let bracket = epsilon_of(1e-4, &events, delta);
-        let charges = Charges::new(&events).unwrap();
+        let composition = Composition::new(&events).unwrap();
         println!("{name}: {bracket:?} {:e}", bracket.relative_width());
         assert!(bracket.relative_width() <= 1e-4, "{name}: {bracket:?}");
         for other in others() {
-            if let Ok(bounds) = other.epsilon(&charges, Delta::new(delta).unwrap()) {
-                assert!(bounds.upper() >= bracket.lower(), "{name}: {} {bounds:?} {bracket:?}", other.name());
+            if let Ok(bounds) = other.epsilon(&composition, Delta::new(delta).unwrap()) {
+                assert!(
+                    bounds.upper() >= bracket.lower(),
+                    "{name}: {} {bounds:?} {bracket:?}",
+                    other.name()
+                );
             }
         }
     }
@@ -28,22 +32,38 @@ fn ranges() {
         ("epsilon near 500", vec![repeated(100, laplace(6.0))], 1e-30),
         ("rate 1e-6", vec![repeated(1_000_000, sampled(1e-6, gaussian(1.0)))], 1e-9),
         ("rate near 1", vec![repeated(100, sampled(0.999, gaussian(0.2)))], 1e-9),
-        ("sigma 0.3", vec![repeated(10_000, sampled(0.01, Event::Gaussian { sigma: 0.3, sensitivity: 1.0 }))], 1e-6),
+        (
+            "sigma 0.3",
+            vec![repeated(10_000, sampled(0.01, Event::Gaussian { sigma: 0.3, sensitivity: 1.0 }))],
+            1e-6,
+        ),
         ("sigma 1", vec![repeated(10_000, sampled(0.01, gaussian(1.0)))], 1e-6),
     ];
     assert_widths(cases);
 }
 
-/// Points that a sweep of the whole range (the example `widths`) found to be wide once, with what their brackets end at now.
+/// Points that a sweep of the whole range (the example `widths`) found to be wide once, with what
+/// their brackets end at now.
 #[test]
 fn points_of_the_sweep() {
-    let response = |epsilon: f64, categories: u64| Event::RandomizedResponse { epsilon, categories };
+    let response =
+        |epsilon: f64, categories: u64| Event::RandomizedResponse { epsilon, categories };
     let ten_kinds = [0.02, 0.03, 0.04, 0.05].map(laplace).into_iter();
-    let ten_kinds = ten_kinds.chain([0.02, 0.0125].map(gaussian)).chain([response(0.02, 2), response(0.04, 2)]);
-    let ten_kinds = ten_kinds.chain([sampled(0.001, gaussian(1.0)), sampled(0.002, gaussian(1.25))]);
+    let ten_kinds =
+        ten_kinds.chain([0.02, 0.0125].map(gaussian)).chain([response(0.02, 2), response(0.04, 2)]);
+    let ten_kinds =
+        ten_kinds.chain([sampled(0.001, gaussian(1.0)), sampled(0.002, gaussian(1.25))]);
     assert_widths(vec![
-        ("k-ary responses", vec![repeated(707_089, response(0.001_430_283_476_645_567_5, 14))], 5.6e-9),
-        ("k-ary responses, small delta", vec![repeated(16_945, response(0.015_756_339_682_595_32, 21))], 2.3e-22),
+        (
+            "k-ary responses",
+            vec![repeated(707_089, response(0.001_430_283_476_645_567_5, 14))],
+            5.6e-9,
+        ),
+        (
+            "k-ary responses, small delta",
+            vec![repeated(16_945, response(0.015_756_339_682_595_32, 21))],
+            2.3e-22,
+        ),
         ("ten kinds", ten_kinds.map(|event| repeated(1000, event)).collect(), 1e-6),
         ("rate 1e-4", vec![repeated(4311, sampled(1.42e-4, gaussian(2.085)))], 1.6e-23),
         ("few strong ones", vec![repeated(52, sampled(2.27e-4, gaussian(4.235)))], 2.3e-22),
@@ -51,10 +71,12 @@ fn points_of_the_sweep() {
     ]);
 }
 
-/// Mixtures of many kinds with losses of their own, which no grid holds at once: with outcomes merged only, brackets were up to 14 times too wide.
+/// Mixtures of many kinds with losses of their own, which no grid holds at once: with outcomes
+/// merged only, brackets were up to 14 times too wide.
 #[test]
 fn outcomes_between_grid_points() {
-    let response = |epsilon: f64, categories: u64| Event::RandomizedResponse { epsilon, categories };
+    let response =
+        |epsilon: f64, categories: u64| Event::RandomizedResponse { epsilon, categories };
     let discrete = |scale: f64| Event::DiscreteLaplace { scale, sensitivity: 1 };
     let nine_kinds = vec![
         repeated(1760, sampled(3.15e-4, laplace(1.638))),
@@ -86,17 +108,23 @@ fn outcomes_between_grid_points() {
         discrete(1.297_355_86),
         repeated(3833, sampled(8.83e-2, laplace(2.164e-3))),
     ];
-    let thousand_kinds = (0..1000).map(|i| repeated(10, laplace(0.01 + 2e-5 * f64::from(i)))).collect();
+    let thousand_kinds =
+        (0..1000).map(|i| repeated(10, laplace(0.01 + 2e-5 * f64::from(i)))).collect();
     assert_widths(vec![
         ("nine kinds", nine_kinds, 1.2e-30),
         ("a large one among small ones", one_among_many, 3.7e-22),
         ("ten kinds", ten_kinds, 1.3e-3),
-        ("Laplace on a large sample", vec![repeated(204_735, sampled(0.765, laplace(7.4e-3)))], 5.1e-12),
+        (
+            "Laplace on a large sample",
+            vec![repeated(204_735, sampled(0.765, laplace(7.4e-3)))],
+            5.1e-12,
+        ),
         ("1000 Laplace scales", thousand_kinds, 1e-6),
     ]);
 }
 
-/// Rare large losses among many small ones: next to all outcomes have a loss below the step, and one of the others decides.
+/// Rare large losses among many small ones: next to all outcomes have a loss below the step, and
+/// one of the others decides.
 #[test]
 fn rare_losses() {
     let narrow = |sigma: f64, rate: f64| sampled(rate, Event::Gaussian { sigma, sensitivity: 1.0 });
@@ -109,16 +137,19 @@ fn rare_losses() {
     ]);
     let one = [repeated(10_000, narrow(1.0, 1e-4))];
     let bracket = epsilon_of(1e-4, &one, 1e-15);
-    // By direct convolution at steps of 1e-4 and 5e-5 and extrapolation: 0.30428, good to the last digit or two.
+    // By direct convolution at steps of 1e-4 and 5e-5 and extrapolation: 0.30428, good to the last
+    // digit or two.
     assert!(bracket.lower() < 0.304_30 && 0.304_26 < bracket.upper(), "{bracket:?}");
     assert!(bracket.relative_width() <= 1e-4, "{bracket:?}");
 }
 
-/// Rare losses of several kinds, up to a hundred times `epsilon`, beside many small ones. The first had a bracket a factor of two wide, the last one of 30.
+/// Rare losses of several kinds, up to a hundred times `epsilon`, beside many small ones. The first
+/// had a bracket a factor of two wide, the last one of 30.
 #[test]
 fn rare_losses_of_several_kinds() {
     let discrete = |scale: f64| Event::DiscreteLaplace { scale, sensitivity: 1 };
-    let response = |epsilon: f64, categories: u64| Event::RandomizedResponse { epsilon, categories };
+    let response =
+        |epsilon: f64, categories: u64| Event::RandomizedResponse { epsilon, categories };
     let seven_kinds = vec![
         repeated(67, sampled(4.161e-6, gaussian(3.035))),
         repeated(27, sampled(3.612e-6, gaussian(3.225))),

@@ -18,8 +18,9 @@ mod outcomes;
 use cases::{Case, Numbers, draw};
 use outcomes::{meaning, noise_of};
 use reticent_accounting::{
-    Accountant, AccountingError, AdvancedComposition, BasicComposition, Charges, GaussianDp, LossDistribution,
-    OptimalComposition, RenyiDp, ZeroConcentratedDp, group_event, group_guarantee,
+    Accountant, AccountingError, AdvancedComposition, BasicComposition, Composition, GaussianDp,
+    LossDistribution, OptimalComposition, RenyiDp, ZeroConcentratedDp, group_event,
+    group_guarantee,
 };
 use reticent_events::{Event, InverseScale};
 use reticent_mechanisms::{Certificate, Delta, Epsilon, Guarantee, MechanismKind, Notion};
@@ -36,8 +37,8 @@ const LATTICE: f64 = 1e-8;
 /// What an accountant sees of an event: the event, or in a test of this test something else.
 type AsRead<'a> = &'a dyn Fn(&Event) -> Event;
 
-fn charges(event: Event) -> Result<Charges, String> {
-    Charges::new(&[event]).map_err(|error| error.to_string())
+fn composition(event: Event) -> Result<Composition, String> {
+    Composition::new(&[event]).map_err(|error| error.to_string())
 }
 
 /// Whether two brackets on one number meet, up to a relative slack.
@@ -63,7 +64,11 @@ fn all_accountants() -> [Box<dyn Accountant>; 7] {
 }
 
 /// What an accountant says, if it covers the event; everything but that is an error here.
-fn ask(accountant: &dyn Accountant, read: &Charges, loss: f64) -> Result<Option<Bounds>, String> {
+fn ask(
+    accountant: &dyn Accountant,
+    read: &Composition,
+    loss: f64,
+) -> Result<Option<Bounds>, String> {
     match accountant.delta(read, Epsilon::new(loss).map_err(|error| error.to_string())?) {
         Ok(found) => Ok(Some(found)),
         Err(AccountingError::NotCovered { .. }) => Ok(None),
@@ -74,12 +79,13 @@ fn ask(accountant: &dyn Accountant, read: &Charges, loss: f64) -> Result<Option<
 /// Accountants against the plain meaning of an event. Says which was wrong.
 fn account_agrees(event: &Event, losses: &[f64], as_read: AsRead) -> Result<(), String> {
     let plain = meaning(event);
-    let read = charges(as_read(event))?;
+    let read = composition(as_read(event))?;
     let exact: Vec<f64> = losses.iter().map(|&loss| plain.delta(loss)).collect();
     for accountant in all_accountants() {
         for (&loss, &exact) in losses.iter().zip(&exact) {
             let Some(found) = ask(&*accountant, &read, loss)? else { continue };
-            let (least, most) = (exact * (1.0 - PLAIN.0) - PLAIN.1, exact * (1.0 + PLAIN.0) + PLAIN.1);
+            let (least, most) =
+                (exact * (1.0 - PLAIN.0) - PLAIN.1, exact * (1.0 + PLAIN.0) + PLAIN.1);
             let name = accountant.name();
             if found.upper() < least {
                 return Err(format!("{name} at {loss}: {found:?} is below {exact:e}"));
@@ -100,38 +106,42 @@ fn account_agrees(event: &Event, losses: &[f64], as_read: AsRead) -> Result<(), 
 /// All doors of one mechanism.
 fn check(case: &Case, seed: u64, as_read: AsRead) -> Result<(), String> {
     let Case { mechanism, from_density } = case;
-    let promised = mechanism.guarantee();
+    let guaranteed = mechanism.guarantee();
     let event = mechanism.event();
     let text = serde_json::to_string(&event).unwrap();
     let again: Event = serde_json::from_str(&text).map_err(|error| format!("{text}: {error}"))?;
     if again != event {
         return Err(format!("{event:?} becomes {again:?}"));
     }
-    let losses: Vec<f64> = [0.0, 0.4, 0.97, 1.3].iter().map(|share| share * promised.epsilon).collect();
+    let losses: Vec<f64> =
+        [0.0, 0.4, 0.97, 1.3].iter().map(|share| share * guaranteed.epsilon).collect();
     let profile = |loss: f64| mechanism.delta(loss).map_err(|error| error.to_string());
     // Calibration against the profile.
-    match (mechanism.certificate(), promised.notion) {
+    match (mechanism.certificate(), guaranteed.notion) {
         (Certificate::Delta(certified), Notion::Approximate) => {
-            meet("certificate", certified, profile(promised.epsilon)?, 0.0)?;
-            if certified.upper() > promised.delta {
-                return Err(format!("{certified:?} is above the {:e} that is promised", promised.delta));
+            meet("certificate", certified, profile(guaranteed.epsilon)?, 0.0)?;
+            if certified.upper() > guaranteed.delta {
+                return Err(format!(
+                    "{certified:?} is above the {:e} that is guaranteed",
+                    guaranteed.delta
+                ));
             }
         }
         (Certificate::Delta(certified), _) => {
             // A probabilistic delta is no smaller than the approximate one.
-            if profile(promised.epsilon)?.lower() > certified.upper() {
+            if profile(guaranteed.epsilon)?.lower() > certified.upper() {
                 return Err(format!("certificate: {certified:?} is below the profile"));
             }
         }
         (Certificate::Epsilon(certified), _) => {
-            if certified.upper() > promised.epsilon || profile(certified.upper())?.lower() > 0.0 {
-                return Err(format!("certificate: {certified:?} against {promised:?}"));
+            if certified.upper() > guaranteed.epsilon || profile(certified.upper())?.lower() > 0.0 {
+                return Err(format!("certificate: {certified:?} against {guaranteed:?}"));
             }
         }
     }
     // The profile against every accountant that reads the event, from JSON, and against what the
     // sampler draws.
-    let read = charges(as_read(&again))?;
+    let read = composition(as_read(&again))?;
     for (index, &loss) in losses.iter().enumerate() {
         let own = profile(loss)?;
         for accountant in all_accountants() {
@@ -152,18 +162,25 @@ fn check(case: &Case, seed: u64, as_read: AsRead) -> Result<(), String> {
         && found.upper() <= 700.0
     {
         let (least, most) = (found.lower() * (1.0 - 1e-9), found.upper() * (1.0 + 1e-9));
-        if profile(most)?.lower() > delta.get() || profile(least)?.upper() < delta.get() * (1.0 - LATTICE) {
+        if profile(most)?.lower() > delta.get()
+            || profile(least)?.upper() < delta.get() * (1.0 - LATTICE)
+        {
             return Err(format!("epsilon at {:e}: {found:?}", delta.get()));
         }
     }
     account_agrees(&again, &losses, as_read)?;
-    groups_agree(&again, promised, &losses, as_read)?;
+    groups_agree(&again, guaranteed, &losses, as_read)?;
     draws_agree(case, &again, seed)
 }
 
-/// A group of `k` is a sensitivity of `k` times as much, and keeps what `k` steps of the promise
+/// A group of `k` is a sensitivity of `k` times as much, and keeps what `k` steps of the guarantee
 /// leave.
-fn groups_agree(event: &Event, promised: Guarantee, losses: &[f64], as_read: AsRead) -> Result<(), String> {
+fn groups_agree(
+    event: &Event,
+    guaranteed: Guarantee,
+    losses: &[f64],
+    as_read: AsRead,
+) -> Result<(), String> {
     for size in [1, 3] {
         let grouped = match group_event(event, size) {
             Ok(grouped) => grouped,
@@ -172,16 +189,17 @@ fn groups_agree(event: &Event, promised: Guarantee, losses: &[f64], as_read: AsR
         if size == 1 && &grouped != event && !matches!(grouped, Event::Approximate { .. }) {
             return Err(format!("a group of one: {grouped:?}"));
         }
-        let read = charges(as_read(&grouped))?;
+        let read = composition(as_read(&grouped))?;
         let Some(found) = ask(&LossDistribution::default(), &read, losses[1])? else { continue };
         // The event of the group means what it says, and no less than that of one unit.
         let (one, all) = (meaning(event).delta(losses[1]), meaning(&grouped));
         if found.upper() < one * (1.0 - PLAIN.0) - PLAIN.1 {
             return Err(format!("a group of {size}: {found:?} is below {one:e}, that of one"));
         }
-        account_agrees(&grouped, &losses[1..2], as_read).map_err(|error| format!("a group of {size}: {error}"))?;
-        if promised.notion == Notion::Approximate
-            && let Ok(rule) = group_guarantee(promised, size)
+        account_agrees(&grouped, &losses[1..2], as_read)
+            .map_err(|error| format!("a group of {size}: {error}"))?;
+        if guaranteed.notion == Notion::Approximate
+            && let Ok(rule) = group_guarantee(guaranteed, size)
             && rule.epsilon <= 700.0
         {
             let exact = all.delta(rule.epsilon);
@@ -201,7 +219,9 @@ fn groups_agree(event: &Event, promised: Guarantee, losses: &[f64], as_read: AsR
 /// allowed, for every noise here.
 fn draws_agree(case: &Case, event: &Event, seed: u64) -> Result<(), String> {
     const DRAWS: u32 = 2000;
-    let (Some(noise), Ok(releaser)) = (noise_of(event), case.mechanism.releaser()) else { return Ok(()) };
+    let (Some(noise), Ok(releaser)) = (noise_of(event), case.mechanism.releaser()) else {
+        return Ok(());
+    };
     let mut sizes: Vec<(f64, f64)> = noise.into_iter().map(|(x, p)| (x.abs(), p)).collect();
     sizes.sort_by(|a, b| a.0.total_cmp(&b.0));
     // The first size at which half is reached; of integers, what is at it counts in full.
@@ -221,7 +241,9 @@ fn draws_agree(case: &Case, event: &Event, seed: u64) -> Result<(), String> {
     let share = f64::from(within) / f64::from(DRAWS);
     let allowed = 7.0 * (0.25 / f64::from(DRAWS)).sqrt();
     if (share - expected).abs() > allowed {
-        return Err(format!("{share} of the draws are within {median:e}, and {expected} should be: {event:?}"));
+        return Err(format!(
+            "{share} of the draws are within {median:e}, and {expected} should be: {event:?}"
+        ));
     }
     Ok(())
 }
@@ -255,7 +277,7 @@ fn every_door_to_every_mechanism_tells_the_same() {
     }
 }
 
-/// Events that no single mechanism states: promises, samples and compositions.
+/// Events that no single mechanism states: guarantees, samples and compositions.
 #[test]
 fn every_other_event_means_what_it_says() {
     let mut numbers = Numbers(77);
@@ -269,21 +291,22 @@ fn every_other_event_means_what_it_says() {
             sensitivity: scale * epsilon,
         };
         let gaussian = Event::Gaussian { sigma: scale, sensitivity: 0.5 * scale * epsilon };
-        let promise = Event::Approximate { epsilon, delta };
+        let guarantee = Event::Approximate { epsilon, delta };
         let response = Event::RandomizedResponse { epsilon, categories: numbers.count(9) + 1 };
         let rate = numbers.between(1e-3, 0.9);
-        let sampled = |event: &Event| Event::PoissonSubsampled { rate, event: Box::new(event.clone()) };
+        let sampled =
+            |event: &Event| Event::PoissonSubsampled { rate, event: Box::new(event.clone()) };
         let twice = |event: &Event| Event::Repetition { times: 2, event: Box::new(event.clone()) };
         let events = [
-            promise.clone(),
+            guarantee.clone(),
             Event::ZeroConcentrated { rho: 0.1 * epsilon },
             sampled(&laplace),
             sampled(&ends),
-            sampled(&promise),
+            sampled(&guarantee),
             twice(&ends),
             twice(&response),
             twice(&sampled(&ends)),
-            Event::Composition { events: vec![promise, ends, response] },
+            Event::Composition { events: vec![guarantee, ends, response] },
             Event::Composition { events: vec![laplace, gaussian] },
         ];
         for event in events {
@@ -325,7 +348,9 @@ fn every_number_that_is_read_wrongly_is_caught() {
         for path in numbers {
             let is_caught = |factor: f64| {
                 cases.iter().any(|case| {
-                    let wrong = |event: &Event| changed(event, &path, factor).unwrap_or_else(|| event.clone());
+                    let wrong = |event: &Event| {
+                        changed(event, &path, factor).unwrap_or_else(|| event.clone())
+                    };
                     let of_units = ["/spacing", "/sensitivity"].contains(&path.as_str())
                         && matches!(kind, MechanismKind::Tabulated | MechanismKind::Staircase);
                     if of_units {
@@ -350,12 +375,16 @@ fn numbers_in(value: &serde_json::Value) -> Vec<String> {
         serde_json::Value::Object(fields) => fields
             .iter()
             .filter(|(name, _)| !["weights", "parts", "coordinates"].contains(&name.as_str()))
-            .flat_map(|(name, value)| numbers_in(value).into_iter().map(move |rest| format!("/{name}{rest}")))
+            .flat_map(|(name, value)| {
+                numbers_in(value).into_iter().map(move |rest| format!("/{name}{rest}"))
+            })
             .collect(),
         serde_json::Value::Array(values) => values
             .iter()
             .enumerate()
-            .flat_map(|(index, value)| numbers_in(value).into_iter().map(move |rest| format!("/{index}{rest}")))
+            .flat_map(|(index, value)| {
+                numbers_in(value).into_iter().map(move |rest| format!("/{index}{rest}"))
+            })
             .collect(),
         _ => Vec::new(),
     }
@@ -378,8 +407,8 @@ fn changed(event: &Event, path: &str, factor: f64) -> Option<Event> {
 fn every_family_of_inverse_scales_is_among_the_cases() {
     let mut seen = [false; 5];
     for case in some_of(MechanismKind::RandomScaleLaplace, 60, 12) {
-        let (Event::RandomScaleLaplace { inverse_scale, .. } | Event::RandomScaleLaplaceVector { inverse_scale, .. }) =
-            case.mechanism.event()
+        let (Event::RandomScaleLaplace { inverse_scale, .. }
+        | Event::RandomScaleLaplaceVector { inverse_scale, .. }) = case.mechanism.event()
         else {
             panic!("another event: {:?}", case.mechanism)
         };

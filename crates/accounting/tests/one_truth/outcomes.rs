@@ -47,18 +47,24 @@ impl Meaning {
 /// The outcomes of an event. Without a wildcard: an event that is not here does not compile.
 pub fn meaning(event: &Event) -> Meaning {
     match event {
-        Event::Laplace { scale, sensitivity } => moved(*sensitivity, *scale, &[], |x| (-x.abs() / scale).exp()),
+        Event::Laplace { scale, sensitivity } => {
+            moved(*sensitivity, *scale, &[], |x| (-x.abs() / scale).exp())
+        }
         Event::Gaussian { sigma, sensitivity } => {
             moved(*sensitivity, *sigma, &[], |x| (-0.5 * (x / sigma).powi(2)).exp())
         }
         Event::TruncatedLaplace { scale, support_in_scales, sensitivity } => {
             let end = support_in_scales * scale;
-            moved(*sensitivity, *scale, &[end], |x| if x.abs() <= end { (-x.abs() / scale).exp() } else { 0.0 })
+            moved(*sensitivity, *scale, &[end], |x| {
+                if x.abs() <= end { (-x.abs() / scale).exp() } else { 0.0 }
+            })
         }
         Event::Staircase { epsilon, gamma, sensitivity } => {
             let steps = (60.0 / epsilon).min(3000.0) as i32 + 3;
-            let jumps: Vec<f64> =
-                (0..steps).flat_map(|k| [f64::from(k), f64::from(k) + gamma]).map(|jump| jump * sensitivity).collect();
+            let jumps: Vec<f64> = (0..steps)
+                .flat_map(|k| [f64::from(k), f64::from(k) + gamma])
+                .map(|jump| jump * sensitivity)
+                .collect();
             let height = |x: f64| {
                 let (k, rest) = ((x.abs() / sensitivity).floor(), (x.abs() / sensitivity).fract());
                 (-epsilon * (k + f64::from(u8::from(rest >= *gamma)))).exp()
@@ -74,19 +80,27 @@ pub fn meaning(event: &Event) -> Meaning {
             let lists = sensitivities.iter().flat_map(one).collect();
             if sensitivities.len() == 1 { Exact(lists) } else { AtLeast(lists) }
         }
-        Event::RandomScaleLaplace { inverse_scale, sensitivity } => random_scale(inverse_scale, *sensitivity),
+        Event::RandomScaleLaplace { inverse_scale, sensitivity } => {
+            random_scale(inverse_scale, *sensitivity)
+        }
         Event::RandomScaleLaplaceVector { inverse_scale, sensitivity, .. } => {
             match random_scale(inverse_scale, *sensitivity) {
                 Exact(lists) | AtLeast(lists) => AtLeast(lists),
             }
         }
         Event::RandomScaleGaussian { sigmas, sensitivity } => {
-            let middle = sigmas.iter().map(|(sigma, _)| sigma.ln()).sum::<f64>() / sigmas.len() as f64;
+            let middle =
+                sigmas.iter().map(|(sigma, _)| sigma.ln()).sum::<f64>() / sigmas.len() as f64;
             moved(*sensitivity, middle.exp(), &[], |x| {
-                sigmas.iter().map(|(sigma, weight)| weight / sigma * (-0.5 * (x / sigma).powi(2)).exp()).sum()
+                sigmas
+                    .iter()
+                    .map(|(sigma, weight)| weight / sigma * (-0.5 * (x / sigma).powi(2)).exp())
+                    .sum()
             })
         }
-        Event::DiscreteLaplace { scale, sensitivity } => integers(*sensitivity, *scale, |n| (-n.abs() / scale).exp()),
+        Event::DiscreteLaplace { scale, sensitivity } => {
+            integers(*sensitivity, *scale, |n| (-n.abs() / scale).exp())
+        }
         Event::DiscreteGaussian { sigma, sensitivity } => {
             integers(*sensitivity, *sigma, |n| (-0.5 * (n / sigma).powi(2)).exp())
         }
@@ -96,19 +110,26 @@ pub fn meaning(event: &Event) -> Meaning {
                 part.map_or(0.0, |&(digits, power)| digits as f64 * f64::from(power).exp2())
             };
             let (end, steps) = (weights.len() as i64, *sensitivity_steps as i64);
-            Exact(vec![normalised((-end - steps..=end).map(|n| (weight(n), weight(n + steps))).collect())])
+            Exact(vec![normalised(
+                (-end - steps..=end).map(|n| (weight(n), weight(n + steps))).collect(),
+            )])
         }
         Event::TruncatedGeneralizedGaussian { order, scale, range, sensitivity } => {
             bounded(*range, *sensitivity, |from, to| {
                 let noise = |x: f64| (-(x.abs() / scale).powf(*order)).exp();
-                normalised(cells(&[0.0, *range, from, to], *scale, |y| (noise(y - from), noise(y - to))))
+                normalised(cells(&[0.0, *range, from, to], *scale, |y| {
+                    (noise(y - from), noise(y - to))
+                }))
             })
         }
         Event::InflatedGeneralizedGaussian { order, scale, range, sensitivity } => {
             bounded(*range, *sensitivity, |from, to| {
                 let noise = |x: f64| (-(x.abs() / scale).powf(*order)).exp();
-                let breaks: Vec<f64> = ladder(*scale).flat_map(|x| [from + x, to + x]).chain([0.0, *range]).collect();
-                let all = cells_with_places(FEW_CELLS, &breaks, *scale, |y| (noise(y - from), noise(y - to)));
+                let breaks: Vec<f64> =
+                    ladder(*scale).flat_map(|x| [from + x, to + x]).chain([0.0, *range]).collect();
+                let all = cells_with_places(FEW_CELLS, &breaks, *scale, |y| {
+                    (noise(y - from), noise(y - to))
+                });
                 let (mut list, mut ends) = (Outcomes::new(), [(0.0, 0.0); 2]);
                 for (y, (p, q)) in all {
                     match y {
@@ -148,7 +169,8 @@ pub fn meaning(event: &Event) -> Meaning {
         Event::PermuteAndFlip { epsilon } => {
             // Ahead by `a` the first is chosen unless the other shows heads and is drawn: 1 - e^-a
             // / 2.
-            let first = |lead: f64| if lead >= 0.0 { 1.0 - 0.5 * (-lead).exp() } else { 0.5 * lead.exp() };
+            let first =
+                |lead: f64| if lead >= 0.0 { 1.0 - 0.5 * (-lead).exp() } else { 0.5 * lead.exp() };
             AtLeast(
                 (0..=400)
                     .map(|i| epsilon * f64::from(i) / 400.0)
@@ -178,15 +200,18 @@ pub fn meaning(event: &Event) -> Meaning {
             vec![removed, added]
         }),
         Event::Composition { events } => product(events.iter().map(meaning).collect()),
-        Event::Repetition { times, event } => product((0..*times).map(|_| meaning(event)).collect()),
+        Event::Repetition { times, event } => {
+            product((0..*times).map(|_| meaning(event)).collect())
+        }
     }
 }
 
 /// The density of an event's noise on one number, in units of the answer, if it adds noise that
-/// does not depend on the answer; on a list of places with the probability of a cell around each.
+/// does not depend on the answer; on a list of points with the probability of a cell around each.
 pub fn noise_of(event: &Event) -> Option<Vec<(f64, f64)>> {
     let real = |scale: f64, jumps: &[f64], density: &dyn Fn(f64) -> f64| {
-        let breaks: Vec<f64> = ladder(scale).chain(jumps.iter().flat_map(|&jump| [jump, -jump])).collect();
+        let breaks: Vec<f64> =
+            ladder(scale).chain(jumps.iter().flat_map(|&jump| [jump, -jump])).collect();
         Some(
             cells_with_places(CELLS, &breaks, scale, |x| (density(x), 0.0))
                 .into_iter()
@@ -211,15 +236,21 @@ pub fn noise_of(event: &Event) -> Option<Vec<(f64, f64)>> {
         Event::GeneralizedGaussian { order, scale, .. } => {
             real(*scale, &[], &|x| (-(x.abs() / scale).powf(*order)).exp())
         }
-        Event::RandomScaleLaplace { inverse_scale, .. } | Event::RandomScaleLaplaceVector { inverse_scale, .. } => {
+        Event::RandomScaleLaplace { inverse_scale, .. }
+        | Event::RandomScaleLaplaceVector { inverse_scale, .. } => {
             real(1.0 / rate_of(inverse_scale), &[], &|x| -transform(inverse_scale, x.abs()).1)
         }
         Event::RandomScaleGaussian { sigmas, .. } => real(sigmas[0].0, &[], &|x| {
-            sigmas.iter().map(|(sigma, weight)| weight / sigma * (-0.5 * (x / sigma).powi(2)).exp()).sum()
+            sigmas
+                .iter()
+                .map(|(sigma, weight)| weight / sigma * (-0.5 * (x / sigma).powi(2)).exp())
+                .sum()
         }),
         Event::DiscreteLaplace { scale, .. } => whole(*scale, &|n| (-n.abs() / scale).exp()),
-        Event::DiscreteGaussian { sigma, .. } => whole(*sigma, &|n| (-0.5 * (n / sigma).powi(2)).exp()),
-        // On real answers the noise is spread over the cell of its step, half of which is well
+        Event::DiscreteGaussian { sigma, .. } => {
+            whole(*sigma, &|n| (-0.5 * (n / sigma).powi(2)).exp())
+        }
+        // On real answers the noise is uniform over the cell of its step, half of which is well
         // below the median here.
         Event::Tabulated { weights, spacing, .. } => {
             let end = weights.len() as i64 - 1;
@@ -228,9 +259,12 @@ pub fn noise_of(event: &Event) -> Option<Vec<(f64, f64)>> {
                 digits as f64 * f64::from(power).exp2()
             };
             let parts = 16;
-            let spread =
-                |n: i64| (0..parts).map(move |i| (n as f64 - 0.5 + (f64::from(i) + 0.5) / f64::from(parts)) * spacing);
-            Some((-end..=end).flat_map(|n| spread(n).map(move |x| (x, weight(n)))).collect())
+            let cell = |n: i64| {
+                (0..parts).map(move |i| {
+                    (n as f64 - 0.5 + (f64::from(i) + 0.5) / f64::from(parts)) * spacing
+                })
+            };
+            Some((-end..=end).flat_map(|n| cell(n).map(move |x| (x, weight(n)))).collect())
         }
         Event::TruncatedGeneralizedGaussian { .. }
         | Event::InflatedGeneralizedGaussian { .. }
@@ -253,7 +287,7 @@ fn ladder(scale: f64) -> impl Iterator<Item = f64> + Clone {
 }
 
 /// How many cells there are between two breaks; fewer for bounded noise, whose breaks are those of
-/// four places.
+/// four points.
 const CELLS: i32 = 160;
 const FEW_CELLS: i32 = 24;
 
@@ -282,16 +316,21 @@ fn cells_with_places(
 }
 
 fn cells(breaks: &[f64], scale: f64, density: impl Fn(f64) -> (f64, f64)) -> Outcomes {
-    let (least, most) = breaks.iter().fold((f64::INFINITY, f64::NEG_INFINITY), |(a, b), &x| (a.min(x), b.max(x)));
+    let (least, most) =
+        breaks.iter().fold((f64::INFINITY, f64::NEG_INFINITY), |(a, b), &x| (a.min(x), b.max(x)));
     let around = breaks.iter().flat_map(|&x| ladder(scale).map(move |step| x + step));
     let breaks: Vec<f64> = around.filter(|x| (least..=most).contains(x)).collect();
-    cells_with_places(FEW_CELLS, &breaks, scale, density).into_iter().map(|(_, masses)| masses).collect()
+    cells_with_places(FEW_CELLS, &breaks, scale, density)
+        .into_iter()
+        .map(|(_, masses)| masses)
+        .collect()
 }
 
 /// Noise of a density, up to a factor, whose jumps are known, on answers that differ by `distance`.
 fn moved(distance: f64, scale: f64, jumps: &[f64], density: impl Fn(f64) -> f64) -> Meaning {
     let own: Vec<f64> = ladder(scale).chain(jumps.iter().flat_map(|&jump| [jump, -jump])).collect();
-    let breaks: Vec<f64> = own.iter().flat_map(|&x| [x, x - distance]).chain([-0.5 * distance]).collect();
+    let breaks: Vec<f64> =
+        own.iter().flat_map(|&x| [x, x - distance]).chain([-0.5 * distance]).collect();
     let list = cells_with_places(CELLS, &breaks, scale, |x| (density(x), density(x + distance)));
     Exact(vec![normalised(list.into_iter().map(|(_, masses)| masses).collect())])
 }
@@ -301,8 +340,8 @@ fn integers(distance: u64, scale: f64, weight: impl Fn(f64) -> f64) -> Meaning {
     let end = (60.0 * scale).ceil() + 3.0 + distance as f64;
     let stride = (end / 100_000.0).ceil().max(1.0);
     let count = ((2.0 * end + distance as f64) / stride) as i64 + 1;
-    let places = (0..count).map(|i| i as f64 * stride - end - distance as f64);
-    Exact(vec![normalised(places.map(|n| (weight(n), weight(n + distance as f64))).collect())])
+    let points = (0..count).map(|i| i as f64 * stride - end - distance as f64);
+    Exact(vec![normalised(points.map(|n| (weight(n), weight(n + distance as f64))).collect())])
 }
 
 fn whole(scale: f64, weight: &dyn Fn(f64) -> f64) -> Option<Vec<(f64, f64)>> {
@@ -312,12 +351,12 @@ fn whole(scale: f64, weight: &dyn Fn(f64) -> f64) -> Option<Vec<(f64, f64)>> {
     Some((-count..=count).map(|i| (i as f64 * stride, weight(i as f64 * stride))).collect())
 }
 
-/// A bounded answer at several places, moved by the whole sensitivity either way. The worst place
+/// A bounded answer at several points, moved by the whole sensitivity either way. The worst point
 /// may be between two of them.
 fn bounded(range: f64, sensitivity: f64, pair: impl Fn(f64, f64) -> Outcomes) -> Meaning {
     let most = range - sensitivity;
-    let places = (0..=8).map(|i| (most * f64::from(i) / 8.0).max(0.0));
-    AtLeast(places.flat_map(|s| [pair(s, s + sensitivity), pair(s + sensitivity, s)]).collect())
+    let points = (0..=8).map(|i| (most * f64::from(i) / 8.0).max(0.0));
+    AtLeast(points.flat_map(|s| [pair(s, s + sensitivity), pair(s + sensitivity, s)]).collect())
 }
 
 fn random_scale(inverse_scale: &InverseScale, sensitivity: f64) -> Meaning {
@@ -340,10 +379,12 @@ fn transform(inverse_scale: &InverseScale, x: f64) -> (f64, f64) {
         InverseScale::TruncatedGaussian { mu, sigma, lower, upper } => {
             mean(*lower, *upper, |t| (-0.5 * ((t - mu) / sigma).powi(2)).exp(), x)
         }
-        InverseScale::Combined { parts } => parts.iter().fold((1.0, 0.0), |(value, slope), (weight, part)| {
-            let (next, next_slope) = transform(part, weight * x);
-            (value * next, slope * next + value * weight * next_slope)
-        }),
+        InverseScale::Combined { parts } => {
+            parts.iter().fold((1.0, 0.0), |(value, slope), (weight, part)| {
+                let (next, next_slope) = transform(part, weight * x);
+                (value * next, slope * next + value * weight * next_slope)
+            })
+        }
     }
 }
 
@@ -353,7 +394,8 @@ fn mean(lower: f64, upper: f64, density: impl Fn(f64) -> f64, x: f64) -> (f64, f
     let (mut total, mut value, mut slope) = (0.0, 0.0, 0.0);
     for i in 0..100 {
         let share = |i: i32| (f64::from(i) / 100.0).powi(3);
-        let (from, to) = (lower + (upper - lower) * share(i), lower + (upper - lower) * share(i + 1));
+        let (from, to) =
+            (lower + (upper - lower) * share(i), lower + (upper - lower) * share(i + 1));
         let t = 0.5 * (from + to);
         let mass = density(t) * (to - from);
         total += mass;
@@ -376,11 +418,13 @@ fn normalised(list: Outcomes) -> Outcomes {
 /// All combinations of independent outcomes, of which cells of about the same loss have been put
 /// together.
 fn product(meanings: Vec<Meaning>) -> Meaning {
-    let is_exact = meanings.iter().all(Meaning::is_exact) && meanings.iter().all(|one| one.lists().len() == 1);
+    let is_exact =
+        meanings.iter().all(Meaning::is_exact) && meanings.iter().all(|one| one.lists().len() == 1);
     let mut all: Outcomes = vec![(1.0, 1.0)];
     for one in meanings {
         let next = gathered(&one.lists()[0]);
-        all = all.iter().flat_map(|&(p, q)| next.iter().map(move |&(r, s)| (p * r, q * s))).collect();
+        all =
+            all.iter().flat_map(|&(p, q)| next.iter().map(move |&(r, s)| (p * r, q * s))).collect();
         all = gathered(&all);
     }
     if is_exact { Exact(vec![all]) } else { AtLeast(vec![all]) }
@@ -390,13 +434,16 @@ fn product(meanings: Vec<Meaning>) -> Meaning {
 /// together.
 fn gathered(list: &Outcomes) -> Outcomes {
     let loss = |(p, q): (f64, f64)| (p / q).ln();
-    let mut list: Outcomes = list.iter().copied().filter(|&(p, q)| p > 1e-18 || q > 1e-18).collect();
+    let mut list: Outcomes =
+        list.iter().copied().filter(|&(p, q)| p > 1e-18 || q > 1e-18).collect();
     list.sort_by(|&a, &b| loss(a).total_cmp(&loss(b)));
     let mut out: Outcomes = Vec::new();
     let mut began = f64::NEG_INFINITY;
     for one in list {
         match out.last_mut() {
-            Some(last) if loss(one) - began < 1e-3 || loss(one) == began => *last = (last.0 + one.0, last.1 + one.1),
+            Some(last) if loss(one) - began < 1e-3 || loss(one) == began => {
+                *last = (last.0 + one.0, last.1 + one.1)
+            }
             _ => {
                 began = loss(one);
                 out.push(one);

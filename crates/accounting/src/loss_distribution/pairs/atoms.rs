@@ -5,10 +5,12 @@ use reticent_numerics::{Bounds, Enclosure};
 
 /// A pair whose loss is one of `e`, 0 and `-e`, or infinite on either side. It may be exchanged.
 ///
-/// - k-ary randomized response: the outcome `e` has `P` probability `e^e / (e^e + k - 1)`, and the answers that neither of two people would give
-///   truly have loss 0.
-/// - "Some `(e, d)`-differentially private mechanism": with probability `d` all is revealed, otherwise it is binary randomized response. It dominates every
-///   such mechanism and is one itself (Kairouz, Oh, Viswanath, *The composition theorem for differential privacy*, 2015, Theorem 3.1).
+/// - k-ary randomized response: the outcome `e` has `P` probability `e^e / (e^e + k - 1)`, and the
+///   answers that neither of two people would give truly have loss 0.
+/// - "Some `(e, d)`-differentially private mechanism": with probability `d` all is revealed,
+///   otherwise it is binary randomized response. It dominates every such mechanism and is one
+///   itself (Kairouz, Oh, Viswanath, *The composition theorem for differential privacy*, 2015,
+///   Theorem 3.1).
 /// - The staircase: `P[L = e]` is its profile at 0 over `1 - e^-e`.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct AtomsPair {
@@ -35,7 +37,12 @@ impl AtomsPair {
     pub(crate) fn approximate(epsilon: f64, delta: f64) -> Self {
         let response = AtomsPair::randomized_response(epsilon, 2);
         let rest = Bounds::ONE - Bounds::exact(delta);
-        AtomsPair { high: response.high * rest, low: response.low * rest, infinite: Bounds::exact(delta), ..response }
+        AtomsPair {
+            high: response.high * rest,
+            low: response.low * rest,
+            infinite: Bounds::exact(delta),
+            ..response
+        }
     }
 
     /// Outcomes of loss `epsilon`, 0 and `-epsilon`, of which the first has probability `high`.

@@ -4,10 +4,11 @@ use super::super::pair::{Pair, Point};
 use crate::conversion::delta_of_zero_concentrated;
 use reticent_numerics::{Bounds, Enclosure};
 
-/// At every loss at least the `delta` of every `rho`-zero-concentrated mechanism. No one of them reaches it everywhere; Gaussian noise is one of them.
+/// At every loss at least the `delta` of every `rho`-zero-concentrated mechanism. No one of them
+/// reaches it everywhere; Gaussian noise is one of them.
 ///
-/// It need not be the profile of a pair itself. Put on a grid, it is: the profile of each mechanism is convex in `e^x` and below the curve at grid points, hence below the lines
-/// between them.
+/// It need not be the profile of a pair itself. Put on a grid, it is: the profile of each mechanism
+/// is convex in `e^x` and below the curve at grid points, hence below the lines between them.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct ConcentratedPair {
     rho: f64,

@@ -4,13 +4,14 @@ use super::super::pair::{Pair, Point, probability};
 use reticent_noise::IntegerNoise;
 use reticent_numerics::{Bounds, Enclosure};
 
-/// Integer noise `N` of a log-concave distribution, moved by `D`: `P` is the law of `N` and `Q` that of `N + D`. The loss
-/// `ln P[N = n] - ln P[N = n - D]` does not increase with `n`, so every upper set of losses is `{n <= m}` and
+/// Integer noise `N` of a log-concave distribution, moved by `D`: `P` is the law of `N` and `Q`
+/// that of `N + D`. The loss `ln P[N = n] - ln P[N = n - D]` does not increase with `n`, so every
+/// upper set of losses is `{n <= m}` and
 ///
 /// `delta(x) = max_m (P[N <= m] - e^x P[N <= m - D])`.
 ///
-/// The maximum is at the last `m` whose loss exceeds `x`, as the expression rises up to it and falls from there. A formula in `f64` finds it up to one,
-/// so both neighbours are evaluated too.
+/// The maximum is at the last `m` whose loss exceeds `x`, as the expression rises up to it and
+/// falls from there. A formula in `f64` finds it up to one, so both neighbours are evaluated too.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct DiscretePair<N> {
     noise: N,
@@ -25,7 +26,8 @@ pub(crate) struct DiscretePair<N> {
 }
 
 impl<N: IntegerNoise> DiscretePair<N> {
-    /// Noise whose loss is `min(greatest, slope * (D/2 - n))`, and above the negative of `greatest`.
+    /// Noise whose loss is `min(greatest, slope * (D/2 - n))`, and above the negative of
+    /// `greatest`.
     pub(crate) fn new(noise: N, distance: u64, slope: f64, greatest: Bounds) -> Self {
         let mass = noise.mass(&Bounds::ONE);
         DiscretePair { noise, distance, slope, greatest, mass, far_out: u128::MAX }
@@ -79,8 +81,10 @@ impl<N: IntegerNoise> Pair for DiscretePair<N> {
         let middle = estimate.ceil() as i128 - 1;
         let (p, q) = self.tails(middle);
         let point = Point::from_tails(loss, p, q);
-        let best =
-            [middle - 1, middle + 1].map(|m| self.excess(m, factor)).into_iter().fold(point.delta.upper(), f64::max);
+        let best = [middle - 1, middle + 1]
+            .map(|m| self.excess(m, factor))
+            .into_iter()
+            .fold(point.delta.upper(), f64::max);
         Point { delta: probability(Bounds::new(point.delta.lower(), best)), ..point }
     }
 
@@ -102,7 +106,8 @@ mod tests {
     /// `delta` as the sum over all integers of `max(0, P[N = n] - e^x P[N = n - D])`.
     fn by_sum(mass: impl Fn(i64) -> f64, distance: i64, x: f64) -> f64 {
         let total: f64 = (-3000..=3000).map(&mass).sum();
-        (-3000..=3000).map(|n| (mass(n) - x.exp() * mass(n - distance)).max(0.0)).sum::<f64>() / total
+        (-3000..=3000).map(|n| (mass(n) - x.exp() * mass(n - distance)).max(0.0)).sum::<f64>()
+            / total
     }
 
     #[test]
@@ -113,16 +118,24 @@ mod tests {
             let laplace = DiscretePair::new(laplace, distance, 2.0 / scale, greatest);
             let gaussian = DiscreteGaussian::new(scale).expect("a scale");
             let slope = distance as f64 / (scale * scale);
-            let gaussian = DiscretePair::new(gaussian, distance, slope, Bounds::exact(f64::INFINITY));
+            let gaussian =
+                DiscretePair::new(gaussian, distance, slope, Bounds::exact(f64::INFINITY));
             let step = distance as f64 / scale;
             for i in -12..=12 {
                 let x = 0.11 * f64::from(i) * step;
                 let exact = by_sum(|n| (-(n.abs() as f64) / scale).exp(), distance as i64, x);
                 let found = laplace.at(x).delta;
-                assert!((found.estimate() - exact).abs() < 1e-12, "laplace {scale} at {x}: {found:?} {exact}");
-                let exact = by_sum(|n| (-0.5 * (n as f64 / scale).powi(2)).exp(), distance as i64, x);
+                assert!(
+                    (found.estimate() - exact).abs() < 1e-12,
+                    "laplace {scale} at {x}: {found:?} {exact}"
+                );
+                let exact =
+                    by_sum(|n| (-0.5 * (n as f64 / scale).powi(2)).exp(), distance as i64, x);
                 let found = gaussian.at(x).delta;
-                assert!((found.estimate() - exact).abs() < 1e-12, "gaussian {scale} at {x}: {found:?} {exact}");
+                assert!(
+                    (found.estimate() - exact).abs() < 1e-12,
+                    "gaussian {scale} at {x}: {found:?} {exact}"
+                );
             }
         }
     }

@@ -4,8 +4,8 @@ use super::super::pair::{Pair, Point};
 use reticent_numerics::Bounds;
 use reticent_numerics::normal::{mills_ratio, normal_density, normal_sf};
 
-/// `P = N(mu, 1)` and `Q = N(0, 1)`, `mu = D / sigma`: the loss is `N(mu^2/2, mu^2)` under `P`, so that
-/// `P[L > x] = Phi(mu/2 - x/mu)` and `Q[L > x] = Phi(-mu/2 - x/mu)`.
+/// `P = N(mu, 1)` and `Q = N(0, 1)`, `mu = D / sigma`: the loss is `N(mu^2/2, mu^2)` under `P`, so
+/// that `P[L > x] = Phi(mu/2 - x/mu)` and `Q[L > x] = Phi(-mu/2 - x/mu)`.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct GaussianPair {
     mu: Bounds,
@@ -27,7 +27,8 @@ impl Pair for GaussianPair {
         if loss < LARGE {
             return point;
         }
-        // As e^x phi(far) = phi(near), the second term is phi(near) times Mills' ratio at `far`, and nothing overflows.
+        // As e^x phi(far) = phi(near), the second term is phi(near) times Mills' ratio at `far`,
+        // and nothing overflows.
         let delta = normal_sf(near) - normal_density(near) * mills_ratio(far);
         Point { delta: Point::delta(loss, delta), ..point }
     }
@@ -41,16 +42,25 @@ mod tests {
     use super::*;
     use reticent_numerics::normal::ln_normal_sf;
 
-    /// Losses whose exponential overflows: `delta` is at most `P[L > x]`, and at least that less `Q[L > x - 1]` times `e^x`, from logarithms.
+    /// Losses whose exponential overflows: `delta` is at most `P[L > x]`, and at least that less
+    /// `Q[L > x - 1]` times `e^x`, from logarithms.
     #[test]
     fn large_losses_have_a_profile() {
-        for (mu, loss) in [(50.0, 1400.0), (38.0, 900.0), (333.3, 57_000.0), (20.0, 299.0), (20.0, 301.0)] {
+        for (mu, loss) in
+            [(50.0, 1400.0), (38.0, 900.0), (333.3, 57_000.0), (20.0, 299.0), (20.0, 301.0)]
+        {
             let delta = GaussianPair::new(Bounds::exact(mu)).at(loss).delta;
             let (near, far) = (loss / mu - 0.5 * mu, loss / mu + 0.5 * mu);
             let p = ln_normal_sf(near).estimate().exp();
             let exact = p - (loss + ln_normal_sf(far).estimate()).exp();
-            assert!((delta.estimate() / exact - 1.0).abs() < 1e-8, "{mu} {loss}: {delta:?} {exact:e}");
-            assert!(delta.relative_width() < 1e-9 && delta.upper() < p, "{mu} {loss}: {delta:?} {p:e}");
+            assert!(
+                (delta.estimate() / exact - 1.0).abs() < 1e-8,
+                "{mu} {loss}: {delta:?} {exact:e}"
+            );
+            assert!(
+                delta.relative_width() < 1e-9 && delta.upper() < p,
+                "{mu} {loss}: {delta:?} {p:e}"
+            );
         }
     }
 }

@@ -25,19 +25,19 @@ pub(super) fn examples() -> Vec<(std::sync::Arc<dyn super::pair::Pair>, f64)> {
     use subsampled::{Direction, SubsampledPair};
     let gaussian = || Arc::new(gaussian::GaussianPair::new(Bounds::exact(0.7)));
     let laplace = || Arc::new(laplace::LaplacePair::new(Bounds::exact(1.3)));
-    let promise = || Arc::new(atoms::AtomsPair::approximate(0.8, 1e-3));
+    let guarantee = || Arc::new(atoms::AtomsPair::approximate(0.8, 1e-3));
     vec![
         (gaussian(), 0.02),
         (laplace(), 0.017),
-        (promise(), 0.03),
+        (guarantee(), 0.03),
         (Arc::new(atoms::AtomsPair::randomized_response(1.1, 5)), 0.013),
         (Arc::new(truncated_laplace::TruncatedLaplacePair::new(8.0, Bounds::exact(1.2))), 0.014),
         (Arc::new(SubsampledPair::new(gaussian(), 0.2, Direction::Removed)), 0.01),
         (Arc::new(SubsampledPair::new(gaussian(), 0.2, Direction::Added)), 0.01),
         (Arc::new(SubsampledPair::new(laplace(), 0.4, Direction::Removed)), 0.01),
         (Arc::new(SubsampledPair::new(laplace(), 0.4, Direction::Added)), 0.01),
-        (Arc::new(SubsampledPair::new(promise(), 0.5, Direction::Removed)), 0.01),
-        (Arc::new(SubsampledPair::new(promise(), 0.5, Direction::Added)), 0.01),
+        (Arc::new(SubsampledPair::new(guarantee(), 0.5, Direction::Removed)), 0.01),
+        (Arc::new(SubsampledPair::new(guarantee(), 0.5, Direction::Added)), 0.01),
     ]
 }
 

@@ -10,13 +10,13 @@ use super::laplace::LaplacePair;
 use super::subsampled::{Direction, SubsampledPair};
 use super::tabulated::TabulatedPair;
 use super::truncated_laplace::TruncatedLaplacePair;
-use crate::promise::drawn;
-use crate::{AccountingError, Charges};
+use crate::guarantee::drawn;
+use crate::{AccountingError, Composition};
 use reticent_events::Event;
 use reticent_mechanisms::{
-    BoundedQuery, Distance, Epsilon, Exponential, GeneralizedGaussian, InflatedGeneralizedGaussian, Mechanism,
-    MechanismError, Neighbours, Order, RandomScaleGaussianMechanism, RandomScaleLaplace, Scale, Sensitivity, Staircase,
-    TruncatedGeneralizedGaussian, UtilityChange,
+    BoundedQuery, Distance, Epsilon, Exponential, GeneralizedGaussian, InflatedGeneralizedGaussian,
+    Mechanism, MechanismError, Neighbours, Order, RandomScaleGaussianMechanism, RandomScaleLaplace,
+    Scale, Sensitivity, Staircase, TruncatedGeneralizedGaussian, UtilityChange,
 };
 use reticent_noise::{DiscreteGaussian, DiscreteLaplace, Table};
 use reticent_numerics::{Bounds, Enclosure};
@@ -33,28 +33,38 @@ pub(crate) struct Term {
     pub(crate) times: u64,
 }
 
-/// The releases, with the unit in one data set or in the other. All releases are about the same two.
+/// The releases, with the unit in one data set or in the other. All releases are about the same
+/// two.
 #[derive(Debug)]
 pub(crate) struct Directions(pub(crate) Vec<Vec<Term>>);
 
-/// The pairs of all charges. Gaussian noise is put together first: pairs of `mu_1` and `mu_2` compose to that of `sqrt(mu_1^2 + mu_2^2)` exactly. So are the bare promises
-/// of zero-concentration, whose `rho` add up.
-pub(crate) fn pairs_of(charges: &Charges) -> Result<Directions, AccountingError> {
-    let is_sampled = charges.iter().any(|charge| matches!(charge.event, Event::PoissonSubsampled { .. }));
+/// The pairs of all releases. Gaussian noise is put together first: pairs of `mu_1` and `mu_2`
+/// compose to that of `sqrt(mu_1^2 + mu_2^2)` exactly. So are the bare guarantees of
+/// zero-concentration, whose `rho` add up.
+pub(crate) fn pairs_of(composition: &Composition) -> Result<Directions, AccountingError> {
+    let is_sampled = composition
+        .iter()
+        .any(|component| matches!(component.event, Event::PoissonSubsampled { .. }));
     let directions: &[Direction] =
         if is_sampled { &[Direction::Removed, Direction::Added] } else { &[Direction::Removed] };
-    directions.iter().map(|&direction| terms(charges, direction)).collect::<Result<_, _>>().map(Directions)
+    directions
+        .iter()
+        .map(|&direction| terms(composition, direction))
+        .collect::<Result<_, _>>()
+        .map(Directions)
 }
 
-fn terms(charges: &Charges, direction: Direction) -> Result<Vec<Term>, AccountingError> {
+fn terms(composition: &Composition, direction: Direction) -> Result<Vec<Term>, AccountingError> {
     let mut terms = Vec::new();
     let (mut square, mut rho) = (Bounds::ZERO, Bounds::ZERO);
-    for charge in charges.iter() {
-        let times = Bounds::exact(charge.times as f64);
-        match charge.event {
-            Event::Gaussian { sigma, sensitivity } => square = square + mu(sigma, sensitivity).square() * times,
+    for component in composition.iter() {
+        let times = Bounds::exact(component.times as f64);
+        match component.event {
+            Event::Gaussian { sigma, sensitivity } => {
+                square = square + mu(sigma, sensitivity).square() * times
+            }
             Event::ZeroConcentrated { rho: one } => rho = rho + Bounds::exact(one) * times,
-            _ => terms.push(Term { times: charge.times, ..term(&charge.event, direction)? }),
+            _ => terms.push(Term { times: component.times, ..term(&component.event, direction)? }),
         }
     }
     if rho.upper() > 0.0 {
@@ -86,7 +96,8 @@ fn concentrated(rho: Bounds) -> Term {
     apart(ConcentratedPair::new(rho.upper()), GaussianPair::new(gaussian))
 }
 
-/// A release that tells nothing: what is known from below where neighbours that attain a profile are not known.
+/// A release that tells nothing: what is known from below where neighbours that attain a profile
+/// are not known.
 #[derive(Debug)]
 struct NothingPair;
 
@@ -100,11 +111,14 @@ impl Pair for NothingPair {
     }
 }
 
-/// Below this a product of rates may have been rounded by more than ulps, and nothing is said from below.
+/// Below this a product of rates may have been rounded by more than ulps, and nothing is said from
+/// below.
 const LEAST_RATE: f64 = 1e-290;
 
 fn term(event: &Event, direction: Direction) -> Result<Term, AccountingError> {
-    let by_profile = |mechanism: Box<dyn Mechanism>, greatest: f64| ProfilePair::new(mechanism, greatest, Bounds::ZERO);
+    let by_profile = |mechanism: Box<dyn Mechanism>, greatest: f64| {
+        ProfilePair::new(mechanism, greatest, Bounds::ZERO)
+    };
     Ok(match event {
         Event::Laplace { scale, sensitivity } => same(LaplacePair::new(mu(*scale, *sensitivity))),
         Event::Gaussian { sigma, sensitivity } => same(GaussianPair::new(mu(*sigma, *sensitivity))),
@@ -124,7 +138,10 @@ fn term(event: &Event, direction: Direction) -> Result<Term, AccountingError> {
             let noise = DiscreteGaussian::new(*sigma).map_err(MechanismError::from)?;
             let slope = *sensitivity as f64 / (sigma * sigma);
             // At 37.5 sigma the tail is below 1e-305.
-            same(DiscretePair::new(noise, *sensitivity, slope, Bounds::exact(f64::INFINITY)).within(37.5 * sigma))
+            same(
+                DiscretePair::new(noise, *sensitivity, slope, Bounds::exact(f64::INFINITY))
+                    .within(37.5 * sigma),
+            )
         }
         Event::RandomizedResponse { epsilon, categories } => {
             same(AtomsPair::randomized_response(*epsilon, *categories))
@@ -132,24 +149,29 @@ fn term(event: &Event, direction: Direction) -> Result<Term, AccountingError> {
         Event::Approximate { epsilon, delta } => same(AtomsPair::approximate(*epsilon, *delta)),
         Event::Staircase { epsilon, gamma, sensitivity } => {
             let sensitivity = Sensitivity::scalar(*sensitivity, Neighbours::AddRemove)?;
-            let staircase = Staircase::with_gamma(&sensitivity, Epsilon::positive(*epsilon)?, *gamma)?;
+            let staircase =
+                Staircase::with_gamma(&sensitivity, Epsilon::positive(*epsilon)?, *gamma)?;
             // delta(0) = P[L = e] (1 - e^-e)
             let high = staircase.delta(0.0)? / -(-Bounds::exact(*epsilon)).exp_m1();
             same(AtomsPair::three(*epsilon, high))
         }
         Event::GeneralizedGaussian { order, scale, sensitivities } => {
-            let distances =
-                sensitivities.iter().map(|&distance| Distance::new(distance)).collect::<Result<Vec<_>, _>>()?;
+            let distances = sensitivities
+                .iter()
+                .map(|&distance| Distance::new(distance))
+                .collect::<Result<Vec<_>, _>>()?;
             let mechanism = GeneralizedGaussian::with_scale(
                 Order::new(*order)?,
                 Scale::new(*scale)?,
-                &distances,
+                &Sensitivity::from(&distances[..]),
                 Epsilon::new(0.0)?,
             )?;
-            // The powers of the distances over the scale, for an order up to 1; beyond there is no greatest loss.
+            // The powers of the distances over the scale, for an order up to 1; beyond there is no
+            // greatest loss.
             let greatest = if *order <= 1.0 {
-                let powers =
-                    sensitivities.iter().map(|&distance| (Bounds::exact(distance) / Bounds::exact(*scale)).pow(*order));
+                let powers = sensitivities
+                    .iter()
+                    .map(|&distance| (Bounds::exact(distance) / Bounds::exact(*scale)).pow(*order));
                 powers.fold(Bounds::ZERO, |sum, power| sum + power).upper()
             } else {
                 f64::INFINITY
@@ -158,39 +180,61 @@ fn term(event: &Event, direction: Direction) -> Result<Term, AccountingError> {
         }
         Event::TruncatedGeneralizedGaussian { order, scale, range, sensitivity } => {
             let query = BoundedQuery::new(0.0, *range, Distance::new(*sensitivity)?)?;
-            let mechanism = TruncatedGeneralizedGaussian::with_scale(Order::new(*order)?, query, Scale::new(*scale)?)?;
+            let mechanism = TruncatedGeneralizedGaussian::with_scale(
+                Order::new(*order)?,
+                query,
+                Scale::new(*scale)?,
+            )?;
             let greatest = mechanism.guarantee().epsilon;
             apart(by_profile(Box::new(mechanism), greatest), NothingPair)
         }
         Event::InflatedGeneralizedGaussian { order, scale, range, sensitivity } => {
             let query = BoundedQuery::new(0.0, *range, Distance::new(*sensitivity)?)?;
-            let mechanism = InflatedGeneralizedGaussian::with_scale(Order::new(*order)?, query, Scale::new(*scale)?)?;
+            let mechanism = InflatedGeneralizedGaussian::with_scale(
+                Order::new(*order)?,
+                query,
+                Scale::new(*scale)?,
+            )?;
             let greatest = mechanism.guarantee().epsilon;
             apart(by_profile(Box::new(mechanism), greatest), NothingPair)
         }
         Event::RandomScaleLaplace { inverse_scale, sensitivity } => {
             let inverse_scale = drawn(inverse_scale)?;
-            let mechanism = RandomScaleLaplace::with_inverse_scale(inverse_scale, Distance::new(*sensitivity)?)?;
+            let mechanism = RandomScaleLaplace::with_inverse_scale(
+                inverse_scale,
+                &Distance::new(*sensitivity)?.into(),
+            )?;
             let greatest = mechanism.guarantee().epsilon;
             same(by_profile(Box::new(mechanism), greatest))
         }
         Event::RandomScaleGaussian { sigmas, sensitivity } => {
-            let mechanism =
-                RandomScaleGaussianMechanism::new(sigmas.clone(), Distance::new(*sensitivity)?, Epsilon::new(0.0)?)?;
+            let mechanism = RandomScaleGaussianMechanism::new(
+                sigmas.clone(),
+                Distance::new(*sensitivity)?,
+                Epsilon::new(0.0)?,
+            )?;
             same(by_profile(Box::new(mechanism), f64::INFINITY))
         }
         Event::Exponential { epsilon } => {
-            let mechanism =
-                Exponential::new(Epsilon::positive(*epsilon)?, Distance::new(1.0)?, UtilityChange::EitherWay)?;
-            // Two candidates of which either may be ahead by the sensitivity: losses of half of epsilon either way.
+            let mechanism = Exponential::calibrate(
+                UtilityChange::EitherWay,
+                &Distance::new(1.0)?.into(),
+                Epsilon::positive(*epsilon)?,
+            )?;
+            // Two candidates of which either may be ahead by the sensitivity: losses of half of
+            // epsilon either way.
             let attained = AtomsPair::randomized_response(0.5 * epsilon, 2);
             apart(by_profile(Box::new(mechanism), *epsilon), attained)
         }
         Event::PermuteAndFlip { epsilon } => {
-            // Two candidates that change places by half the sensitivity: chosen with probability e^(-e/2)/2 and 1 - e^(-e/2)/2.
+            // Two candidates that change places by half the sensitivity: chosen with probability
+            // e^(-e/2)/2 and 1 - e^(-e/2)/2.
             let half = Bounds::exact(0.5 * epsilon);
             let loss = (half.exp() * Bounds::exact(2.0) - Bounds::ONE).ln().lower();
-            apart(AtomsPair::randomized_response(*epsilon, 2), AtomsPair::randomized_response(loss.max(0.0), 2))
+            apart(
+                AtomsPair::randomized_response(*epsilon, 2),
+                AtomsPair::randomized_response(loss.max(0.0), 2),
+            )
         }
         Event::PoissonSubsampled { rate, event } => {
             let base = sampled_base(event)?;
@@ -205,9 +249,12 @@ fn term(event: &Event, direction: Direction) -> Result<Term, AccountingError> {
         }
         Event::ZeroConcentrated { rho } => concentrated(Bounds::exact(*rho)),
         Event::RandomScaleLaplaceVector { .. } => {
-            return Err(not_covered(event, "the loss distribution of several coordinates is not known"));
+            return Err(not_covered(
+                event,
+                "the loss distribution of several coordinates is not known",
+            ));
         }
-        // Charges have opened them.
+        // The composition has opened them.
         Event::Composition { .. } | Event::Repetition { .. } => {
             return Err(not_covered(event, "it is several releases"));
         }
@@ -215,12 +262,17 @@ fn term(event: &Event, direction: Direction) -> Result<Term, AccountingError> {
 }
 
 fn not_covered(event: &Event, reason: &'static str) -> AccountingError {
-    AccountingError::NotCovered { accountant: "loss-distribution", mechanism: event.mechanism(), reason }
+    AccountingError::NotCovered {
+        accountant: "loss-distribution",
+        mechanism: event.mechanism(),
+        reason,
+    }
 }
 
-/// What ran on one sample: a single release, or Gaussian noise several times, which is Gaussian noise.
+/// What ran on one sample: a single release, or Gaussian noise several times, which is Gaussian
+/// noise.
 fn sampled_base(event: &Event) -> Result<Term, AccountingError> {
-    let mut terms = terms(&Charges::new(std::slice::from_ref(event))?, Direction::Removed)?;
+    let mut terms = terms(&Composition::new(std::slice::from_ref(event))?, Direction::Removed)?;
     match (terms.pop(), terms.is_empty()) {
         (Some(term), true) if term.times == 1 => Ok(term),
         _ => Err(AccountingError::NotCovered {

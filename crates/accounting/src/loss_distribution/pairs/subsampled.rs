@@ -14,17 +14,20 @@ pub(crate) enum Direction {
     Added,
 }
 
-/// A release on a Poisson sample of rate `r`: with the unit the output is that of the base pair's `P` with probability `r` and of its `Q` otherwise. Neighbours add or
-/// remove a unit, and the base pair may be exchanged.
+/// A release on a Poisson sample of rate `r`: with the unit the output is that of the base pair's
+/// `P` with probability `r` and of its `Q` otherwise. Neighbours add or remove a unit, and the base
+/// pair may be exchanged.
 ///
-/// With `M = (1 - r) Q + r P`, removing sets `M` against `Q` and adding `Q` against `M` (Zhu, Dong, Wang 2022, Theorem 11). From `M - e^x Q = r (P - e^y Q)`
-/// with `e^y = 1 + (e^x - 1)/r`,
+/// With `M = (1 - r) Q + r P`, removing sets `M` against `Q` and adding `Q` against `M` (Zhu, Dong,
+/// Wang 2022, Theorem 11). From `M - e^x Q = r (P - e^y Q)` with `e^y = 1 + (e^x - 1)/r`,
 ///
-/// `delta_removed(x) = r delta(y)`, or `1 - e^x` where `e^x <= 1 - r`; and from `Q - e^x M = s (Q - e^z P)` with `s = 1 - e^x (1 - r)`, `e^z = e^x r / s`,
+/// `delta_removed(x) = r delta(y)`, or `1 - e^x` where `e^x <= 1 - r`; and from
+/// `Q - e^x M = s (Q - e^z P)` with `s = 1 - e^x (1 - r)`, `e^z = e^x r / s`,
 ///
 /// `delta_added(x) = s delta(z)`, or 0 where `s <= 0`.
 ///
-/// A test of the base, `(p, q)`, is a test of both: it has the `M` probability `q + r (p - q)`, and `p + r (q - p)` once `P` and `Q` are exchanged.
+/// A test of the base, `(p, q)`, is a test of both: it has the `M` probability `q + r (p - q)`, and
+/// `p + r (q - p)` once `P` and `Q` are exchanged.
 #[derive(Debug)]
 pub(crate) struct SubsampledPair {
     base: Arc<dyn Pair>,
@@ -33,8 +36,9 @@ pub(crate) struct SubsampledPair {
 }
 
 impl SubsampledPair {
-    /// A sample of rate strictly between 0 and 1. A sample of a sample has the product of the rates, of which up to 64 factors have been rounded up: the rate is a number
-    /// from 64 ulps below to this.
+    /// A sample of rate strictly between 0 and 1. A sample of a sample has the product of the
+    /// rates, of which up to 64 factors have been rounded up: the rate is a number from 64 ulps
+    /// below to this.
     pub(crate) fn new(base: Arc<dyn Pair>, rate: f64, direction: Direction) -> Self {
         let lower = mul_down(rate, 1.0 - 64.0 * f64::EPSILON);
         SubsampledPair { base, rate: Bounds::new(lower, rate), direction }
@@ -47,11 +51,15 @@ impl SubsampledPair {
             return Point::everything(loss);
         }
         if odds.lower() <= -1.0 {
-            // Too close to the least loss, ln(1 - r), to tell the side: delta is at most M itself with r instead of r delta(y).
+            // Too close to the least loss, ln(1 - r), to tell the side: delta is at most M itself
+            // with r instead of r delta(y).
             let above = rate * (Bounds::ONE + Bounds::exact(odds.upper()));
             let everything = Point::everything(loss);
             return Point {
-                delta: probability(Bounds::new(everything.delta.lower(), (everything.delta + above).upper())),
+                delta: probability(Bounds::new(
+                    everything.delta.lower(),
+                    (everything.delta + above).upper(),
+                )),
                 ..everything
             };
         }
@@ -86,7 +94,9 @@ impl SubsampledPair {
         Point { delta: Point::delta(loss, delta), test: base.test.map(mixed) }
     }
 
-    /// The base's `delta` at a loss `y` of which bounds are known, as is `e^y`, from the point at the lower one. `delta` falls with the loss. From below it is at least `p - e^y q` for any test.
+    /// The base's `delta` at a loss `y` of which bounds are known, as is `e^y`, from the point at
+    /// the lower one. `delta` falls with the loss. From below it is at least `p - e^y q` for any
+    /// test.
     fn base_delta(&self, at_lower: Point, loss: Bounds, exp_loss: Bounds) -> Bounds {
         let lower = match at_lower.test {
             Some(test) => (Bounds::exact(test.p) - exp_loss * Bounds::exact(test.q)).lower(),
@@ -103,12 +113,20 @@ impl SubsampledPair {
         match direction {
             Direction::Removed => {
                 let greatest = self.base.greatest_loss();
-                if greatest > 700.0 { greatest } else { (rate * Bounds::exact(greatest).exp_m1()).ln_1p().upper() }
+                if greatest > 700.0 {
+                    greatest
+                } else {
+                    (rate * Bounds::exact(greatest).exp_m1()).ln_1p().upper()
+                }
             }
             // -ln(1 - r (1 - e^-g)), where g is infinite if outputs exist that only one of two
             // neighbours has.
             Direction::Added => {
-                let base = if self.base.infinite().upper() > 0.0 { f64::INFINITY } else { self.base.greatest_loss() };
+                let base = if self.base.infinite().upper() > 0.0 {
+                    f64::INFINITY
+                } else {
+                    self.base.greatest_loss()
+                };
                 (-(rate * Bounds::exact(-base).exp_m1()).ln_1p()).upper()
             }
         }
@@ -137,7 +155,8 @@ impl Pair for SubsampledPair {
     /// The images of `a` and `-a`, where `a` is the largest of the base's.
     fn atoms(&self) -> Vec<f64> {
         let sign = if self.direction == Direction::Removed { 1.0 } else { -1.0 };
-        let image = |loss: f64| sign * nearest::ln_1p(self.rate.estimate() * nearest::exp_m1(sign * loss));
+        let image =
+            |loss: f64| sign * nearest::ln_1p(self.rate.estimate() * nearest::exp_m1(sign * loss));
         self.base.atoms().into_iter().flat_map(|atom| [image(atom), -image(-atom)]).collect()
     }
 
@@ -170,7 +189,8 @@ mod tests {
         let outcomes: Vec<(f64, f64)> = (-12_000..=12_000)
             .map(|i| {
                 let z = f64::from(i) * 1e-3;
-                let (without, with) = (density(z), (1.0 - rate) * density(z) + rate * density(z - mu));
+                let (without, with) =
+                    (density(z), (1.0 - rate) * density(z) + rate * density(z - mu));
                 (1e-3 * with, 1e-3 * without)
             })
             .collect();
@@ -178,26 +198,35 @@ mod tests {
             let sum = |first: fn(&(f64, f64)) -> (f64, f64)| -> f64 {
                 outcomes.iter().map(first).map(|(p, q)| (p - x.exp() * q).max(0.0)).sum()
             };
-            for (direction, exact) in
-                [(Direction::Removed, sum(|&pair| pair)), (Direction::Added, sum(|&(with, without)| (without, with)))]
-            {
+            for (direction, exact) in [
+                (Direction::Removed, sum(|&pair| pair)),
+                (Direction::Added, sum(|&(with, without)| (without, with))),
+            ] {
                 let found = SubsampledPair::new(base.clone(), rate, direction).at(x).delta;
                 // The rule's error at a kink is the square of the spacing.
-                assert!((found.estimate() - exact).abs() < 1e-6, "{direction:?} at {x}: {found:?} {exact}");
+                assert!(
+                    (found.estimate() - exact).abs() < 1e-6,
+                    "{direction:?} at {x}: {found:?} {exact}"
+                );
                 assert!(found.width() < 1e-13, "{direction:?} at {x}: {found:?}");
             }
         }
     }
 
-    /// `0.1 * 0.1` is not an `f64`: the bracket holds what the exact product costs, which is less than what its neighbour above does.
+    /// `0.1 * 0.1` is not an `f64`: the bracket holds what the exact product costs, which is less
+    /// than what its neighbour above does.
     #[test]
     fn a_rounded_product_of_rates_is_held() {
-        let base: Arc<dyn Pair> = Arc::new(super::super::atoms::AtomsPair::randomized_response(1.0, 2));
+        let base: Arc<dyn Pair> =
+            Arc::new(super::super::atoms::AtomsPair::randomized_response(1.0, 2));
         let exact = Bounds::exact(0.1).square() * base.at(0.0).delta;
         let rounded = reticent_numerics::rounding::mul_up(0.1, 0.1);
         for direction in [Direction::Removed, Direction::Added] {
             let found = SubsampledPair::new(base.clone(), rounded, direction).at(0.0).delta;
-            assert!(found.lower() <= exact.lower() && exact.upper() <= found.upper(), "{found:?} {exact:?}");
+            assert!(
+                found.lower() <= exact.lower() && exact.upper() <= found.upper(),
+                "{found:?} {exact:?}"
+            );
             assert!(found.relative_width() < 1e-13, "{found:?}");
         }
     }

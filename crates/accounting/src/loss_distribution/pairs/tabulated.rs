@@ -4,11 +4,14 @@ use super::super::pair::{Pair, Point, probability};
 use reticent_noise::Table;
 use reticent_numerics::{Bounds, Enclosure, nearest};
 
-/// Integer noise from a table of exact weights, moved by `S` steps: `P` has the weight `w_|n|` at the step `n` and `Q` the weight `w_|n - S|`. A move by less
-/// reveals less (proof at `reticent_mechanisms::Tabulated`).
+/// Integer noise from a table of exact weights, moved by `S` steps: `P` has the weight `w_|n|` at
+/// the step `n` and `Q` the weight `w_|n - S|`. A move by less reveals less (proof at
+/// `reticent_mechanisms::Tabulated`).
 ///
-/// The outcomes are ordered by their losses, and the two probabilities of the first `k` are quotients of exact integers. Losses are known to a few ulps, so that next to `x` an outcome
-/// may stand on the wrong side; what it adds to `delta` is at most its probability times its distance from `x`, which is put on top.
+/// The outcomes are ordered by their losses, and the two probabilities of the first `k` are
+/// quotients of exact integers. Losses are known to a few ulps, so that next to `x` an outcome may
+/// stand on the wrong side; what it adds to `delta` is at most its probability times its distance
+/// from `x`, which is put on top.
 #[derive(Debug)]
 pub(crate) struct TabulatedPair {
     /// Falling; infinite ones first.
@@ -27,10 +30,14 @@ impl TabulatedPair {
     pub(crate) fn new(table: &Table, steps: u64) -> Self {
         let (support, steps) = (table.support_in_steps() as i128, i128::from(steps));
         let weight = |n: i128| u64::try_from(n.unsigned_abs()).map_or(0, |n| table.weight(n));
-        let outcomes =
-            (-support..=support + steps).map(|n| (weight(n), weight(n - steps))).filter(|&(p, q)| p > 0 || q > 0);
-        let loss = |(p, q): (u128, u128)| if q == 0 { f64::INFINITY } else { nearest::ln(p as f64 / q as f64) };
-        let mut outcomes: Vec<(f64, (u128, u128))> = outcomes.map(|masses| (loss(masses), masses)).collect();
+        let outcomes = (-support..=support + steps)
+            .map(|n| (weight(n), weight(n - steps)))
+            .filter(|&(p, q)| p > 0 || q > 0);
+        let loss = |(p, q): (u128, u128)| {
+            if q == 0 { f64::INFINITY } else { nearest::ln(p as f64 / q as f64) }
+        };
+        let mut outcomes: Vec<(f64, (u128, u128))> =
+            outcomes.map(|masses| (loss(masses), masses)).collect();
         outcomes.sort_by(|a, b| b.0.total_cmp(&a.0));
         let share = |sum: u128| whole(sum) / whole(table.total());
         let (mut p_sum, mut q_sum) = (0, 0);
@@ -41,7 +48,11 @@ impl TabulatedPair {
         }
         let certain = outcomes.iter().take_while(|(loss, _)| *loss == f64::INFINITY).count();
         let infinite = tails[certain].0;
-        TabulatedPair { losses: outcomes.into_iter().map(|(loss, _)| loss).collect(), tails, infinite }
+        TabulatedPair {
+            losses: outcomes.into_iter().map(|(loss, _)| loss).collect(),
+            tails,
+            infinite,
+        }
     }
 }
 
@@ -61,7 +72,10 @@ impl Pair for TabulatedPair {
         } else {
             Bounds::exact(2.0 * OFF) * self.tails[doubtful].0
         };
-        Point { delta: probability(Bounds::new(point.delta.lower(), (point.delta + slack).upper())), ..point }
+        Point {
+            delta: probability(Bounds::new(point.delta.lower(), (point.delta + slack).upper())),
+            ..point
+        }
     }
 
     fn infinite(&self) -> Bounds {

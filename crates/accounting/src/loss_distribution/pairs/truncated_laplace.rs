@@ -7,20 +7,10 @@ use reticent_numerics::{Bounds, Enclosure};
 /// less `u`. Both numbers are in scales: the largest noise and the sensitivity, each over the noise
 /// scale.
 ///
-/// With `T(x)` the mass of `exp(-|x|)` on `[-a, a]` beyond `x`, `T(x) = e^-x - e^-a` for
-/// `0 <= x <= a` and `(1 - e^-a) + (1 - e^x)` below zero, `P[X > s] = T(s)/T(-a)` and
-/// `Q[X > s] = T(s + u)/T(-a)`. The loss of an output `x` is infinite beyond `a - u`, where `Q` has
-/// nothing; minus infinity below `-a`; and `|x + u| - |x|` in between, which rises with `x` to `u`.
-/// So all outputs of a loss above `y` are those beyond
-///
-/// `s = min(max((y - u)/2, -a), a - u)` for `-u <= y < u`, `a - u` for `y >= u`, and `-a` for
-/// `y < -u`,
-///
-/// and `delta(y) = P[X > s] - e^y Q[X > s]`. In it `e^y T(s + u)` is at most `T(-a)`, but its
-/// factors over- and underflow. For `s = (y - u)/2` and `-u <= y <= u` they are put together:
-/// `e^y T(s + u) = e^s (1 - e^(s + u - a))`, no exponent of which is positive.
-///
-/// Any `s` gives a set of outputs, and so a test. From above the set must be the best one.
+/// With `T(x)` the mass of `exp(-|x|)` on `[-a, a]` beyond `x`, the outputs of a loss above `y` are
+/// those beyond `s = min(max((y - u)/2, -a), a - u)` for `-u <= y < u`, `a - u` for `y >= u`, and
+/// `-a` for `y < -u`, and `delta(y) = P[X > s] - e^y Q[X > s]` with `P[X > s] = T(s)/T(-a)` and
+/// `Q[X > s] = T(s + u)/T(-a)`. Derivation, without overflow: docs/proofs/truncated_laplace.md.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct TruncatedLaplacePair {
     support_in_scales: Bounds,
@@ -121,7 +111,8 @@ mod tests {
 
     /// `delta` by the midpoint rule on the two densities.
     fn by_density(a: f64, u: f64, y: f64) -> f64 {
-        let density = |x: f64| if x.abs() <= a { (-x.abs()).exp() / (-2.0 * (-a).exp_m1()) } else { 0.0 };
+        let density =
+            |x: f64| if x.abs() <= a { (-x.abs()).exp() / (-2.0 * (-a).exp_m1()) } else { 0.0 };
         let cells = 200_000;
         let width = 2.0 * a / f64::from(cells);
         let at = |i| -a + (f64::from(i) + 0.5) * width;
@@ -135,11 +126,17 @@ mod tests {
             for i in -8..=8 {
                 let y = 0.17 * f64::from(i) * u;
                 let (found, exact) = (pair.at(y).delta, by_density(a, u, y));
-                assert!((found.estimate() - exact).abs() < 2e-5, "{a} {u} at {y}: {found:?} {exact}");
+                assert!(
+                    (found.estimate() - exact).abs() < 2e-5,
+                    "{a} {u} at {y}: {found:?} {exact}"
+                );
                 assert!(found.width() < 1e-14, "{a} {u} at {y}: {found:?}");
                 let test = pair.at(y).test.expect("known");
                 let gain = Bounds::exact(test.p) - Bounds::exact(y).exp() * Bounds::exact(test.q);
-                assert!(gain.lower() <= found.upper() && gain.upper() > found.lower() - 1e-14, "{a} {u} at {y}");
+                assert!(
+                    gain.lower() <= found.upper() && gain.upper() > found.lower() - 1e-14,
+                    "{a} {u} at {y}"
+                );
             }
         }
     }
@@ -151,7 +148,10 @@ mod tests {
         let pair = TruncatedLaplacePair::new(2000.0, Bounds::exact(1000.0));
         for y in [690.0, 710.0, 900.0, 999.0, 999.999] {
             let (found, exact) = (pair.at(y).delta, -f64::exp_m1(0.5 * (y - 1000.0)));
-            assert!(found.lower() <= exact * (1.0 + 1e-9) && exact <= found.upper() * (1.0 + 1e-9), "{y}: {found:?}");
+            assert!(
+                found.lower() <= exact * (1.0 + 1e-9) && exact <= found.upper() * (1.0 + 1e-9),
+                "{y}: {found:?}"
+            );
             assert!(found.relative_width() < 1e-9, "{y}: {found:?} {exact}");
         }
         assert!(pair.at(1000.0).delta.upper() < 1e-300 && pair.infinite().lower() == 0.0);

@@ -1,5 +1,8 @@
 //! Releases in one direction, composed as finely as the precision asks for.
-#![allow(clippy::disallowed_methods, reason = "estimates that steer; what is returned is proved elsewhere")]
+#![allow(
+    clippy::disallowed_methods,
+    reason = "estimates that steer; what is returned is proved elsewhere"
+)]
 
 use super::Question;
 use super::contraction::contracted;
@@ -7,12 +10,12 @@ use super::curve::{Crossing, Curve, Side};
 use super::effort::Effort;
 use super::frame::Frame;
 use super::grid::{Cuts, Masses, Sampled};
+use super::grid_plan::{COARSER, GridPlan, Guess, Planner};
 use super::one_large::{OneLarge, split_at};
 use super::pairs::Term;
-use super::plan::{COARSER, Guess, Plan, Planner};
 use super::singly::Singly;
 use super::sketch::Reach;
-use super::spread::{Split, Spread, spread};
+use super::stochastic_rounding::{Split, StochasticRounding, split};
 use crate::AccountingError;
 use realfft::RealFftPlanner;
 use reticent_numerics::Bounds;
@@ -23,33 +26,40 @@ const ATTEMPTS: u32 = 6;
 const PLANS: u32 = 4;
 /// About how many kinds are added to a sum before next to all of its frequencies are negligible.
 const MOST_TRANSFORMS: usize = 50;
-/// How many times more points a grid may take to hold single outcomes, and how many points are so few that it may take more.
+/// How many times more points a grid may take to hold single outcomes, and how many points are so
+/// few that it may take more.
 const MOST_TIMES_FINER: usize = 4;
 const FEW_POINTS: usize = 65_536;
-/// For how many of all releases outcomes may lie between grid points without being split, as a multiple of the precision.
+/// For how many of all releases outcomes may lie between grid points without being split, as a
+/// multiple of the precision.
 const FEW_SPLIT: f64 = 10.0;
 /// The share of the tilted losses below which a transform's error hides it.
 const HOPELESS: f64 = 1e-8;
 
 /// The releases in one direction, and what is asked about them.
 #[derive(Debug)]
-pub(super) struct Composition<'a> {
+pub(super) struct Composer<'a> {
     terms: &'a [Term],
     singly: Singly<'a>,
     question: Question,
     precision: f64,
 }
 
-impl<'a> Composition<'a> {
+impl<'a> Composer<'a> {
     pub(super) fn new(terms: &'a [Term], question: Question, precision: f64) -> Self {
-        Composition { terms, singly: Singly::new(terms), question, precision }
+        Composer { terms, singly: Singly::new(terms), question, precision }
     }
 
-    /// A bracket, as narrow as asked for if the effort allows. Where the exact figure is at most `enough`, the bracket may be any that ends there.
+    /// A bracket, as narrow as asked for if the effort allows. Where the exact figure is at most
+    /// `enough`, the bracket may be any that ends there.
     ///
     /// # Errors
     /// If two bounds contradict each other, which would be a defect.
-    pub(super) fn answer(&self, enough: f64, transforms: &mut RealFftPlanner<f64>) -> Result<Bounds, AccountingError> {
+    pub(super) fn answer(
+        &self,
+        enough: f64,
+        transforms: &mut RealFftPlanner<f64>,
+    ) -> Result<Bounds, AccountingError> {
         let singly = &self.singly;
         if let Some(answer) = singly.settled(self.question) {
             return Ok(answer);
@@ -68,7 +78,10 @@ impl<'a> Composition<'a> {
             let further_plan = further.plan(further_guess, &effort);
             if further_plan.cuts.share > plan.cuts.share {
                 plan = further_plan;
-                other = Some((std::mem::replace(&mut planner, further), std::mem::replace(&mut guess, further_guess)));
+                other = Some((
+                    std::mem::replace(&mut planner, further),
+                    std::mem::replace(&mut guess, further_guess),
+                ));
             }
         }
         if enough > 0.0 && self.is_at_most(enough, plan, &mut effort, transforms) {
@@ -96,7 +109,11 @@ impl<'a> Composition<'a> {
             if before <= 1.0 {
                 break;
             }
-            let Some(other) = self.one_large(best, self.guess(best, guess), &mut effort, transforms) else { break };
+            let Some(other) =
+                self.one_large(best, self.guess(best, guess), &mut effort, transforms)
+            else {
+                break;
+            };
             best = both(best, other?)?;
             if self.apart(best) > 0.7 * before {
                 break;
@@ -112,7 +129,7 @@ impl<'a> Composition<'a> {
     /// Plans anew around better guesses until the bracket is narrow or nothing is gained.
     fn replan(
         &self,
-        mut plan: Plan,
+        mut plan: GridPlan,
         planner: &mut Planner<'_>,
         guess: &mut Guess,
         best: &mut Option<Bounds>,
@@ -121,14 +138,19 @@ impl<'a> Composition<'a> {
     ) -> Result<(), AccountingError> {
         let mut finest = f64::INFINITY;
         for _ in 0..PLANS {
-            plan.step = (COARSER * plan.step).min(finest).max(plan.points(1.0) / effort.most_points());
+            plan.step =
+                (COARSER * plan.step).min(finest).max(plan.points(1.0) / effort.most_points());
             // No plan is better for so small a share of the tilted losses.
             if best.is_some() && plan.cuts.share < HOPELESS {
                 break;
             }
             let before = *best;
             finest = self.refine(plan, best, effort, transforms)?;
-            let Some(found) = best.filter(|&found| self.apart(found) > 1.0 && before != Some(found)) else { break };
+            let Some(found) =
+                best.filter(|&found| self.apart(found) > 1.0 && before != Some(found))
+            else {
+                break;
+            };
             let better = self.guess(found, *guess);
             let moved = (better.epsilon - guess.epsilon).abs() > 0.02 * guess.epsilon
                 || (better.delta / guess.delta).ln().abs() > 0.5;
@@ -156,7 +178,8 @@ impl<'a> Composition<'a> {
         if !(epsilon > 0.0 && epsilon.is_finite() && delta > 0.0) {
             return None;
         }
-        // The slope of the logarithm of delta, roughly; nothing of the tails is to be looked at coarsely.
+        // The slope of the logarithm of delta, roughly; nothing of the tails is to be looked at
+        // coarsely.
         let slope = (releases / delta).ln().max(1.0) / epsilon;
         let step = (self.precision * epsilon / (0.15 * (slope + 1.0) * releases)).sqrt();
         let cuts = Cuts {
@@ -175,16 +198,29 @@ impl<'a> Composition<'a> {
             Question::Epsilon { .. } => (known.lower(), known.upper()),
             Question::Delta { at_epsilon } => (at_epsilon, at_epsilon),
         };
-        let upper = OneLarge::new(&upper, step, Side::Upper).bound(self.question, split, range, effort, transforms);
-        let lower = OneLarge::new(&lower, step, Side::Lower).bound(self.question, split, range, effort, transforms);
+        let upper = OneLarge::new(&upper, step, Side::Upper).bound(
+            self.question,
+            split,
+            range,
+            effort,
+            transforms,
+        );
+        let lower = OneLarge::new(&lower, step, Side::Lower).bound(
+            self.question,
+            split,
+            range,
+            effort,
+            transforms,
+        );
         Some(bracket(lower.unwrap_or(0.0).max(0.0), upper.unwrap_or(known.upper())))
     }
 
-    /// Whether a look at the upper side with wide steps proves that the exact figure is no more than this.
+    /// Whether a look at the upper side with wide steps proves that the exact figure is no more
+    /// than this.
     fn is_at_most(
         &self,
         enough: f64,
-        mut plan: Plan,
+        mut plan: GridPlan,
         effort: &mut Effort,
         transforms: &mut RealFftPlanner<f64>,
     ) -> bool {
@@ -195,7 +231,10 @@ impl<'a> Composition<'a> {
         }
         let mut upper = Vec::new();
         for term in self.terms {
-            let Some(sampled) = Sampled::new(&*term.dominating, frame.step, plan.cuts, effort) else { return false };
+            let Some(sampled) = Sampled::new(&*term.dominating, frame.step, plan.cuts, effort)
+            else {
+                return false;
+            };
             upper.push((sampled.dominating(), term.times));
         }
         let Ok(curve) = Curve::new(&upper, frame, Side::Upper, transforms) else { return false };
@@ -208,25 +247,32 @@ impl<'a> Composition<'a> {
     /// Composes with finer and finer steps, and says which step would have been next.
     fn refine(
         &self,
-        mut plan: Plan,
+        mut plan: GridPlan,
         best: &mut Option<Bounds>,
         effort: &mut Effort,
         transforms: &mut RealFftPlanner<f64>,
     ) -> Result<f64, AccountingError> {
         let mut before = f64::INFINITY;
         for attempt in 0..ATTEMPTS {
-            let Some(Found { step, lower, split, upper }) = self.attempt(plan, effort, transforms) else { break };
+            let Some(Found { step, lower, split, upper }) = self.attempt(plan, effort, transforms)
+            else {
+                break;
+            };
             plan.step = step;
             let answer = bracket(lower.max(split), upper)?;
             let known = best.map_or(Ok(answer), |best| both(best, answer))?;
             *best = Some(known);
             let apart = self.apart(known);
-            if apart > 1.0 && matches!(self.question, Question::Epsilon { .. }) && upper > plan.furthest {
+            if apart > 1.0
+                && matches!(self.question, Question::Epsilon { .. })
+                && upper > plan.furthest
+            {
                 return Ok(plan.step);
             }
-            // The width goes with the square of the step. Where it does not, a finer step is of no use, unless outcomes are split: then it does.
-            // About half at least: the frame then grows to the next power of two, which it fills.
-            // After the first look no finer than planned, because what outcomes between grid points lose need not go with the square.
+            // The width goes with the square of the step. Where it does not, a finer step is of no
+            // use, unless outcomes are split: then it does. About half at least: the frame then
+            // grows to the next power of two, which it fills. After the first look no finer than
+            // planned, because what outcomes between grid points lose need not go with the square.
             let finest = if attempt == 0 { 1.0 / COARSER } else { 1.0 / 32.0 };
             let is_linear = attempt > 1 && apart > 0.7 * before;
             let expected = if is_linear { self.apart(bracket(split, upper)?) } else { apart };
@@ -266,7 +312,8 @@ impl<'a> Composition<'a> {
         self.terms.iter().map(|term| term.times as f64).sum()
     }
 
-    /// About the variance that outcomes with a loss of their own gain if a grid splits them, in units of the square of its step.
+    /// About the variance that outcomes with a loss of their own gain if a grid splits them, in
+    /// units of the square of its step.
     fn split(&self, atoms: &[(f64, f64)], step: f64) -> f64 {
         let one = |&(atom, weight): &(f64, f64)| {
             let share = (atom / step).fract();
@@ -277,35 +324,55 @@ impl<'a> Composition<'a> {
 
     fn guess(&self, known: Bounds, before: Guess) -> Guess {
         match self.question {
-            Question::Epsilon { .. } if known.upper().is_finite() => Guess { epsilon: known.upper(), ..before },
-            Question::Delta { .. } if known.upper() > 0.0 => Guess { delta: known.upper(), ..before },
+            Question::Epsilon { .. } if known.upper().is_finite() => {
+                Guess { epsilon: known.upper(), ..before }
+            }
+            Question::Delta { .. } if known.upper() > 0.0 => {
+                Guess { delta: known.upper(), ..before }
+            }
             _ => before,
         }
     }
 
     /// Both bounds with one step, if the effort allows and something is found.
-    fn attempt(&self, plan: Plan, effort: &mut Effort, transforms: &mut RealFftPlanner<f64>) -> Option<Found> {
+    fn attempt(
+        &self,
+        plan: GridPlan,
+        effort: &mut Effort,
+        transforms: &mut RealFftPlanner<f64>,
+    ) -> Option<Found> {
         let atoms = self.atoms();
-        // A transform a term and one back; of many kinds most are transformed at a few frequencies only.
-        let transform_of = |frame: &Frame| (self.terms.len().min(MOST_TRANSFORMS) as f64 + 1.0) * frame.size as f64;
+        // A transform a term and one back; of many kinds most are transformed at a few frequencies
+        // only.
+        let transform_of = |frame: &Frame| {
+            (self.terms.len().min(MOST_TRANSFORMS) as f64 + 1.0) * frame.size as f64
+        };
         // Where a grid that holds single outcomes is too fine, they are split.
         let leading = atoms.iter().copied().max_by(|a, b| a.1.total_cmp(&b.1));
         let plain = plan.frame(&[], effort)?;
         let most = (MOST_TIMES_FINER * plain.size).max(FEW_POINTS);
         let aligned = [&atoms[..], leading.as_slice()].map(|atoms| plan.frame(atoms, effort));
-        let mut frames: Vec<Frame> = aligned.into_iter().flatten().filter(|frame| frame.size <= most).collect();
+        let mut frames: Vec<Frame> =
+            aligned.into_iter().flatten().filter(|frame| frame.size <= most).collect();
         frames.push(plain);
-        // The error goes with the variance that a grid adds, and that with the square of the step; a little more for the time.
+        // The error goes with the variance that a grid adds, and that with the square of the step;
+        // a little more for the time.
         let smooth = self.terms.iter().filter(|term| term.attained.atoms().is_empty());
-        let smooth = smooth.map(|term| term.times as f64).sum::<f64>() / 6.0 + 1e-6 * self.releases();
+        let smooth =
+            smooth.map(|term| term.times as f64).sum::<f64>() / 6.0 + 1e-6 * self.releases();
         let price = |frame: &Frame| {
-            (self.split(&atoms, frame.step) + smooth) * frame.step * frame.step * (frame.size as f64).powf(2.2)
+            (self.split(&atoms, frame.step) + smooth)
+                * frame.step
+                * frame.step
+                * (frame.size as f64).powf(2.2)
         };
         frames.sort_by(|a, b| price(a).total_cmp(&price(b)));
         let frame = frames.into_iter().find(|frame| effort.spend(2.0 * transform_of(frame)))?;
         let transform = transform_of(&frame);
-        let is_split = self.split(&atoms, frame.step) > FEW_SPLIT * self.precision * self.releases();
-        let OnGrid { upper, lower, split } = self.on_grid(frame.step, plan.cuts, effort, is_split)?;
+        let is_split =
+            self.split(&atoms, frame.step) > FEW_SPLIT * self.precision * self.releases();
+        let OnGrid { upper, lower, split } =
+            self.on_grid(frame.step, plan.cuts, effort, is_split)?;
         let frame = frame.widened_to([&upper, &lower]);
         let upper = Curve::new(&upper, frame, Side::Upper, transforms).ok()?;
         let lower = Curve::new(&lower, frame, Side::Lower, transforms).ok()?;
@@ -314,10 +381,13 @@ impl<'a> Composition<'a> {
         if is_narrow || split.is_empty() || !effort.spend(2.0 * transform) {
             return Some(Found { step: frame.step, lower, split: 0.0, upper });
         }
-        let split = Spread::new(&split, frame, transforms).and_then(|spread| match self.question {
-            Question::Epsilon { at_delta } => spread.epsilon(at_delta),
-            Question::Delta { at_epsilon } => Some(spread.delta_at(at_epsilon)),
-        });
+        let split =
+            StochasticRounding::new(&split, frame, transforms).and_then(|rounded| {
+                match self.question {
+                    Question::Epsilon { at_delta } => rounded.epsilon(at_delta),
+                    Question::Delta { at_epsilon } => Some(rounded.delta_at(at_epsilon)),
+                }
+            });
         Some(Found { step: frame.step, lower, split: split.unwrap_or(0.0), upper })
     }
 
@@ -336,12 +406,20 @@ impl<'a> Composition<'a> {
                 };
                 Some((lower, upper))
             }
-            Question::Delta { at_epsilon } => Some((lower.delta_at(at_epsilon), upper.delta_at(at_epsilon))),
+            Question::Delta { at_epsilon } => {
+                Some((lower.delta_at(at_epsilon), upper.delta_at(at_epsilon)))
+            }
         }
     }
 
     /// Every release on the grid; split too only where that is asked for.
-    fn on_grid(&self, step: f64, cuts: Cuts, effort: &mut Effort, is_split: bool) -> Option<OnGrid> {
+    fn on_grid(
+        &self,
+        step: f64,
+        cuts: Cuts,
+        effort: &mut Effort,
+        is_split: bool,
+    ) -> Option<OnGrid> {
         let mut found = OnGrid::default();
         for term in self.terms {
             let sampled = Sampled::new(&*term.dominating, step, cuts, effort)?;
@@ -353,7 +431,7 @@ impl<'a> Composition<'a> {
             };
             found.lower.push((contracted(&attained), term.times));
             if is_split {
-                found.split.push((spread(&attained), term.times));
+                found.split.push((split(&attained), term.times));
             }
         }
         Some(found)
@@ -379,7 +457,8 @@ struct OnGrid {
     upper: Vec<(Masses, u64)>,
     /// From below.
     lower: Vec<(Masses, u64)>,
-    /// With outcomes between grid points split, which is a bound from below together with what that adds.
+    /// With outcomes between grid points split, which is a bound from below together with what that
+    /// adds.
     split: Vec<(Split, u64)>,
 }
 
@@ -392,6 +471,8 @@ fn bracket(lower: f64, upper: f64) -> Result<Bounds, AccountingError> {
     if lower <= upper {
         Ok(Bounds::new(lower, upper))
     } else {
-        Err(AccountingError::NotProved("two bounds contradict each other: this is a defect, please report it".into()))
+        Err(AccountingError::NotProved(
+            "two bounds contradict each other: this is a defect, please report it".into(),
+        ))
     }
 }

@@ -1,36 +1,14 @@
-//! A lower bound in which outcomes between grid points are split between both, at a loss of the square of the step.
+//! A lower bound in which outcomes between grid points are split between both, at a loss of the
+//! square of the step: stochastic rounding of the losses, unbiased under `Q`.
 //!
-//! # Why
-//! Merging outcomes until their common loss lies on the grid (`contraction.rs`) loses the square of the step where there are many outcomes, but a share of the step itself at an outcome with a loss of its own, and
-//! these shares add up over releases. Splitting such an outcome loses nothing on average: the error is a spread, and a spread that is much narrower than the distribution of the sum hardly matters.
+//! Let `S` be the sum of the losses and `T` that of the split ones, `f(s) = max(0, 1 - e^(epsilon -
+//! s))`, `u` the share of an outcome that goes up, and `G` the sum over all releases of
+//! `g = u (1 - u) h^2 e^((r + 1) h)`. For all positive `r` and `v`, with `m(G) = sqrt(G + G^2/4)`,
 //!
-//! # What is split
-//! Proved tests of a release lie below its curve of `P[A]` over `Q[A]`, and so does the polygon that connects those of them which are in concave position. The polygon is the curve of a distribution with one outcome a side,
-//! of `P` mass `a`, `Q` mass `b` and loss `L = ln(a/b)`. With `x <= L < x + h` for a grid point `x`, the mass `a` is split over `x` and `x + h` so that `Q` is kept too,
-//! which gives `x + h` the share `(1 - e^(x - L)) / (1 - e^-h)`. Rounding that share down is a lower `L`, and rounding `a` down leaves out a part of `P`; both only lower `delta`.
-//! Given `L`, the split loss is `L + D` with `D` in an interval of length `h` and `E[e^-D] = 1`.
+//! `0 <= E f(T) - E f(S) <= r^r (r + 1)^-(r + 1) e^a E[e^(b G - r |T - epsilon|)]`,
+//! `a = r (m(v) - v m'(v))`, `b = r (r + 1)/2 + r m'(v)`.
 //!
-//! # The bound
-//! Let `S` be the sum of the losses and `T = S + Z` that of the split ones, where `Z` is the sum of the independent `D`, given the losses. Write `f(s) = max(0, 1 - e^(epsilon - s))`.
-//! Then `delta(epsilon) >= E f(S)` and `E f(T)` is what is composed on the grid. An outcome of which the share `u` goes up has the variance `u (1 - u) h^2`; let `g = u (1 - u) h^2 e^((r + 1) h)`, and
-//! `G` the sum of the `g` of all releases, which is random as the losses are. For all positive `r` and `v`, with `m(G) = sqrt(G + G^2/4)`,
-//!
-//! `0 <= E f(T) - E f(S) <= r^r (r + 1)^-(r + 1) e^a E[e^(b G - r |T - epsilon|)]`, `a = r (m(v) - v m'(v))`, `b = r (r + 1)/2 + r m'(v)`.
-//!
-//! Proof. Let `K(s) = ln E e^(s D)`. Its second derivative is the variance under the tilt `s`, in which the odds of the two ends are multiplied by `e^(s h)`: at most `u (1 - u) h^2 e^(|s| h)`. `K` is zero at 0 and at -1; so by the remainder of linear interpolation
-//! `K(s) <= s (s + 1) g / 2` for `s = r` and for `s = -(r + 1)`, and given the losses `ln E e^(s Z) <= r (r + 1) G / 2` for both. Let `y = S - epsilon`, and `c = r^r (r + 1)^-(r + 1)`, which is the maximum of `(1 - e^-x) e^(-r x)` over `x > 0`.
-//!
-//! - If `y <= 0`, `f(S) = 0`, and `E[f(T) | S] = E max(0, 1 - e^-(y + Z)) <= c E e^(r (y + Z)) <= c e^(r (r + 1) G / 2) e^(r y)`.
-//! - If `y > 0`, `f(T) = 1 - e^-(y + Z) + max(0, e^-(y + Z) - 1)`. The mean of the first two terms is `1 - e^-y = f(S)`, as `E e^-Z = 1`. The last is at most `c e^(-(r + 1)(y + Z))`, whose mean is at most
-//!   `c e^(r (r + 1) G / 2) e^(-(r + 1) y)`.
-//!
-//! So the difference is at most `c E[e^(r (r + 1) G / 2) e^(-r |S - epsilon|)]`. By Jensen's inequality `E[e^(-r |T - epsilon|) | losses] >= e^(-r |S - epsilon| - r E|Z|)`. The mean of `D` is at least 0 and, as `K(-1) = 0`, at most
-//! `g/2`; its variance is at most `g`; so `E|Z| <= sqrt(E Z^2) <= m(G)`. And `m` is concave, so that `m(G) <= m(v) + m'(v) (G - v)`. All of it holds for a part of `P` as well.
-//!
-//! `e^(b G)` is a product over releases, so the mean on the right is that of `e^(-r |T - epsilon|)` in a composition of masses that are larger by factors `e^(b g)`. With `q = h^2 e^((r + 1) h) / 4`, the most that `g` can be, `e^(b g) <= 1 + g (e^(b q) - 1) / q` by convexity;
-//! so the sum of mass times variance at each grid point is all that must be known of the outcomes that were split.
-//!
-//! With `v` the mean of `G` and `r = 1/sqrt(v)` the bound is about `2 sqrt(e) v` times the density of the sum at `epsilon`, where the difference is about half of `v` times that density.
+//! Proof, and how it is computed: docs/proofs/stochastic_rounding.md.
 
 use super::curve::{Crossing, Curve, Side};
 use super::frame::Frame;
@@ -44,12 +22,13 @@ use reticent_numerics::{Bounds, Enclosure, nearest};
 #[derive(Clone, Debug)]
 pub(super) struct Split {
     masses: Masses,
-    /// At each grid point at least the sum of mass times `u (1 - u)`, in units of the square of the step.
+    /// At each grid point at least the sum of mass times `u (1 - u)`, in units of the square of the
+    /// step.
     variances: Vec<f64>,
 }
 
 /// The release on the grid, each side of the polygon of its tests split between two grid points.
-pub(super) fn spread(sampled: &Sampled) -> Split {
+pub(super) fn split(sampled: &Sampled) -> Split {
     /// Makes up for rounding in a share, and in sums of as many parts as there are tests.
     const ROUNDING: f64 = 1e-6;
     const LEAST: f64 = 1e-15;
@@ -58,9 +37,13 @@ pub(super) fn spread(sampled: &Sampled) -> Split {
     let mut masses = vec![0.0; (last - first + 1) as usize];
     let mut variances = masses.clone();
     let mut put = |index: i64, mass: f64, variance: f64| {
-        let Some(place) = usize::try_from(index - first).ok().filter(|place| *place < masses.len()) else { return };
-        masses[place] = sub_down(masses[place], -mass);
-        variances[place] += mass * variance * (1.0 + ROUNDING);
+        let Some(position) =
+            usize::try_from(index - first).ok().filter(|position| *position < masses.len())
+        else {
+            return;
+        };
+        masses[position] = sub_down(masses[position], -mass);
+        variances[position] += mass * variance * (1.0 + ROUNDING);
     };
     // 1 - e^-h
     let gap = -(-Bounds::exact(step)).exp_m1();
@@ -88,8 +71,10 @@ pub(super) fn spread(sampled: &Sampled) -> Split {
                 continue;
             }
         }
-        let Some((index, share)) =
-            [near, near - 1].map(|index| (index, share(index))).into_iter().find(|(_, share)| *share >= 0.0)
+        let Some((index, share)) = [near, near - 1]
+            .map(|index| (index, share(index)))
+            .into_iter()
+            .find(|(_, share)| *share >= 0.0)
         else {
             continue;
         };
@@ -97,7 +82,8 @@ pub(super) fn spread(sampled: &Sampled) -> Split {
         if index < first {
             continue;
         }
-        let (up, share) = if index == last { (0.0, 0.0) } else { (mul_down(p, share).clamp(0.0, p), share) };
+        let (up, share) =
+            if index == last { (0.0, 0.0) } else { (mul_down(p, share).clamp(0.0, p), share) };
         let variance = (share * (1.0 - share)).max(0.0);
         let variance = if share == 0.0 { 0.0 } else { variance + LEAST };
         put(index, sub_down(p, up), variance);
@@ -107,10 +93,12 @@ pub(super) fn spread(sampled: &Sampled) -> Split {
     Split { masses: Masses { first, offset: 0.0, masses, infinite, saturated }, variances }
 }
 
-/// Tests whose polygon is proved to be concave: from one corner to the next the slope does not rise.
+/// Tests whose polygon is proved to be concave: from one corner to the next the slope does not
+/// rise.
 fn concave(tests: &[Test]) -> Vec<Test> {
     let slope = |from: Test, to: Test| {
-        (Bounds::exact(to.p) - Bounds::exact(from.p)) / (Bounds::exact(to.q) - Bounds::exact(from.q))
+        (Bounds::exact(to.p) - Bounds::exact(from.p))
+            / (Bounds::exact(to.q) - Bounds::exact(from.q))
     };
     let mut corners: Vec<Test> = Vec::with_capacity(tests.len());
     // Of the side that ends at each corner.
@@ -132,7 +120,7 @@ fn concave(tests: &[Test]) -> Vec<Test> {
 
 /// The lower bound of a composition of split releases.
 #[derive(Debug)]
-pub(super) struct Spread {
+pub(super) struct StochasticRounding {
     /// `E f(T)`, from below.
     curve: Curve,
     /// What is taken off; nothing if no outcome was split.
@@ -150,17 +138,25 @@ struct Excess {
     log_factor: f64,
 }
 
-impl Spread {
+impl StochasticRounding {
     /// Composes split releases. `None` if the composition cannot be bounded.
-    pub(super) fn new(terms: &[(Split, u64)], frame: Frame, planner: &mut RealFftPlanner<f64>) -> Option<Self> {
-        let masses: Vec<_> = terms.iter().map(|(split, times)| (split.masses.clone(), *times)).collect();
+    pub(super) fn new(
+        terms: &[(Split, u64)],
+        frame: Frame,
+        planner: &mut RealFftPlanner<f64>,
+    ) -> Option<Self> {
+        let masses: Vec<_> =
+            terms.iter().map(|(split, times)| (split.masses.clone(), *times)).collect();
         let curve = Curve::new(&masses, frame, Side::Lower, planner).ok()?;
-        let excess = if terms.iter().all(|(split, _)| split.variances.iter().all(|variance| *variance == 0.0)) {
+        let excess = if terms
+            .iter()
+            .all(|(split, _)| split.variances.iter().all(|variance| *variance == 0.0))
+        {
             None
         } else {
             Some(Excess::new(terms, frame, planner)?)
         };
-        Some(Spread { curve, excess })
+        Some(StochasticRounding { curve, excess })
     }
 
     /// A lower bound on `delta`.
@@ -178,7 +174,9 @@ impl Spread {
         let excess = self.excess(start);
         [1.0, 1.02, 1.06, 1.15, 1.4, 2.0, 4.0].into_iter().find_map(|factor| {
             match self.curve.epsilon(target + factor * excess) {
-                Crossing::At(epsilon) if epsilon > 0.0 && self.delta_at(epsilon) > target => Some(epsilon),
+                Crossing::At(epsilon) if epsilon > 0.0 && self.delta_at(epsilon) > target => {
+                    Some(epsilon)
+                }
                 _ => None,
             }
         })
@@ -191,21 +189,31 @@ impl Spread {
 }
 
 impl Excess {
-    fn new(terms: &[(Split, u64)], frame: Frame, planner: &mut RealFftPlanner<f64>) -> Option<Self> {
+    fn new(
+        terms: &[(Split, u64)],
+        frame: Frame,
+        planner: &mut RealFftPlanner<f64>,
+    ) -> Option<Self> {
         let Frame { step, tilt, .. } = frame;
-        // Any v and r are sound; these are about the best. The sum falls faster on both sides than the tilt makes it rise.
-        let mean: f64 = terms.iter().map(|(split, times)| *times as f64 * split.mean_variance(step, tilt)).sum();
+        // Any v and r are sound; these are about the best. The sum falls faster on both sides than
+        // the tilt makes it rise.
+        let mean: f64 = terms
+            .iter()
+            .map(|(split, times)| *times as f64 * split.mean_variance(step, tilt))
+            .sum();
         let v = (mean * step * step).max(0.25 * step * step);
         let rate = (1.0 / v.sqrt()).max(1.5 * tilt);
         // m(v) and m'(v) = (1 + v/2) / (2 m(v)); r and v are the f64 themselves.
-        let (one, r, v, h) = (Bounds::ONE, Bounds::exact(rate), Bounds::exact(v), Bounds::exact(step));
+        let (one, r, v, h) =
+            (Bounds::ONE, Bounds::exact(rate), Bounds::exact(v), Bounds::exact(step));
         let m = (v + v.square().times_power_of_two(-2)).sqrt();
         let slope = (one + v.times_power_of_two(-1)) / m.times_power_of_two(1);
         let b = (r * (r + one)).times_power_of_two(-1) + r * slope;
         // g (e^(b q) - 1) / q = 4 (e^(b q) - 1) u (1 - u), with q = h^2 e^((r + 1) h) / 4.
         let q = h.square().times_power_of_two(-2) * ((r + one) * h).exp();
         let enlargement = (b * q).exp_m1().times_power_of_two(2).upper();
-        let enlarged: Vec<_> = terms.iter().map(|(split, times)| (split.enlarged(enlargement), *times)).collect();
+        let enlarged: Vec<_> =
+            terms.iter().map(|(split, times)| (split.enlarged(enlargement), *times)).collect();
         let enlarged = Curve::new(&enlarged, frame, Side::Upper, planner).ok()?;
         let log_factor = (-(r * (one / r).ln_1p()) - (r + one).ln() + r * (m - v * slope)).upper();
         Some(Excess { enlarged, rate, log_factor })
@@ -213,12 +221,18 @@ impl Excess {
 
     /// Around the grid point `x` next to `epsilon`, `|T - epsilon| >= |T - x| - |x - epsilon|`.
     fn at(&self, epsilon: f64) -> f64 {
-        /// Makes up for the rounding of sums and products of positive numbers: of as many as a frame has points, at most `2^26`, each by a few ulps.
+        /// Makes up for the rounding of sums and products of positive numbers: of as many as a
+        /// frame has points, at most `2^26`, each by a few ulps.
         const ROUNDING: f64 = 1.0 + 1e-6;
-        let Some((place, distance)) = self.enlarged.nearest(epsilon) else { return f64::INFINITY };
-        let factor =
-            (Bounds::exact(self.log_factor) + Bounds::exact(self.rate) * Bounds::exact(distance)).exp().upper();
-        let bound = mul_up(mul_up(factor, self.enlarged.exponential_mean(place, self.rate)), ROUNDING);
+        let Some((position, distance)) = self.enlarged.nearest(epsilon) else {
+            return f64::INFINITY;
+        };
+        let factor = (Bounds::exact(self.log_factor)
+            + Bounds::exact(self.rate) * Bounds::exact(distance))
+        .exp()
+        .upper();
+        let bound =
+            mul_up(mul_up(factor, self.enlarged.exponential_mean(position, self.rate)), ROUNDING);
         if bound >= 0.0 { bound } else { f64::INFINITY }
     }
 }
@@ -228,16 +242,23 @@ impl Split {
     fn mean_variance(&self, step: f64, tilt: f64) -> f64 {
         let Masses { first, masses, .. } = &self.masses;
         let log_mass = self.masses.log_moment_by_index(step, tilt).estimate();
-        let weight = |place: usize| nearest::exp(tilt * ((first + place as i64) as f64 * step) - log_mass);
-        let split =
-            self.variances.iter().enumerate().filter(|(place, variance)| **variance > 0.0 && masses[*place] > 0.0);
-        split.map(|(place, variance)| weight(place) * variance).sum()
+        let weight = |position: usize| {
+            nearest::exp(tilt * ((first + position as i64) as f64 * step) - log_mass)
+        };
+        let split = self
+            .variances
+            .iter()
+            .enumerate()
+            .filter(|(position, variance)| **variance > 0.0 && masses[*position] > 0.0);
+        split.map(|(position, variance)| weight(position) * variance).sum()
     }
 
     /// The masses with `variances` times a factor added.
     fn enlarged(&self, factor: f64) -> Masses {
         let masses = self.masses.masses.iter().zip(&self.variances);
-        let masses = masses.map(|(mass, variance)| (mass + factor * variance) * (1.0 + 4.0 * f64::EPSILON)).collect();
+        let masses = masses
+            .map(|(mass, variance)| (mass + factor * variance) * (1.0 + 4.0 * f64::EPSILON))
+            .collect();
         Masses { masses, ..self.masses.clone() }
     }
 }
@@ -249,21 +270,27 @@ mod tests {
     use super::super::pairs::{AtomsPair, examples};
     use super::*;
 
-    const CUTS: Cuts = Cuts { right: 1e-13, left: 1e-14, tilt: 1.0, share: 1.0, top: f64::INFINITY };
+    const CUTS: Cuts =
+        Cuts { right: 1e-13, left: 1e-14, tilt: 1.0, share: 1.0, top: f64::INFINITY };
 
     fn sampled(pair: &dyn super::super::pair::Pair, step: f64) -> Sampled {
         Sampled::new(pair, step, CUTS, &mut Effort::for_precision(1e-4)).expect("few points")
     }
 
-    /// `ln E e^(s D)` of an outcome at the share `z` of a step above its grid point, against `s (s + 1) u (1 - u) h^2 e^(|s| h) / 2`.
+    /// `ln E e^(s D)` of an outcome at the share `z` of a step above its grid point, against
+    /// `s (s + 1) u (1 - u) h^2 e^(|s| h) / 2`.
     #[test]
     fn moments_of_a_split_are_bounded() {
         let mut closest = 0.0_f64;
-        for (h, z) in [0.01, 0.3, 2.0].into_iter().flat_map(|h: f64| (0..=20).map(move |i| (h, f64::from(i) / 20.0))) {
+        for (h, z) in [0.01, 0.3, 2.0]
+            .into_iter()
+            .flat_map(|h: f64| (0..=20).map(move |i| (h, f64::from(i) / 20.0)))
+        {
             let up = (1.0 - (-z * h).exp()) / (1.0 - (-h).exp());
             for s in [-30.0, -3.0, -1.5, -1.0, 0.0, 0.5, 2.0, 30.0_f64] {
                 let mean = up * (s * (1.0 - z) * h).exp() + (1.0 - up) * (-s * z * h).exp();
-                let bound = s * (s + 1.0) / 2.0 * up * (1.0 - up) * h * h * (s.abs().max(1.0) * h).exp();
+                let bound =
+                    s * (s + 1.0) / 2.0 * up * (1.0 - up) * h * h * (s.abs().max(1.0) * h).exp();
                 assert!(mean.ln() <= bound + 1e-12, "{h} {z} {s}: {mean} {bound}");
                 closest = closest.max(mean.ln() / bound.max(1e-9));
             }
@@ -275,7 +302,7 @@ mod tests {
     #[test]
     fn both_masses_are_kept() {
         for (pair, step) in examples() {
-            let masses = spread(&sampled(&*pair, step)).masses;
+            let masses = split(&sampled(&*pair, step)).masses;
             let p: f64 = masses.masses.iter().sum::<f64>() + masses.infinite;
             assert!(p <= 1.0 + 1e-12 && p > 1.0 - 1e-9, "{pair:?}: {p}");
             let q_at = |(mass, index): (&f64, i64)| mass * (-(index as f64) * step).exp();
@@ -288,7 +315,14 @@ mod tests {
     #[test]
     fn corners_are_in_concave_position() {
         let test = |p: f64, q: f64| Test { p, q };
-        let tests = [test(0.0, 0.0), test(0.4, 0.1), test(0.45, 0.2), test(0.8, 0.4), test(0.8, 0.5), test(1.0, 1.0)];
+        let tests = [
+            test(0.0, 0.0),
+            test(0.4, 0.1),
+            test(0.45, 0.2),
+            test(0.8, 0.4),
+            test(0.8, 0.5),
+            test(1.0, 1.0),
+        ];
         assert_eq!(concave(&tests), [tests[0], tests[1], tests[3], tests[5]]);
     }
 
@@ -305,7 +339,8 @@ mod tests {
         sum
     }
 
-    /// Outcomes in the middle between grid points, which is where splitting adds most: the bound holds, without what is taken off it would not, and neither with a tenth of it.
+    /// Outcomes in the middle between grid points, which is where splitting adds most: the bound
+    /// holds, without what is taken off it would not, and neither with a tenth of it.
     #[test]
     fn responses_between_grid_points() {
         let mut planner = RealFftPlanner::new();
@@ -313,7 +348,7 @@ mod tests {
         for (k, tilt) in [(200u32, 0.0), (200, 1.0), (400, 0.5), (900, 0.3)] {
             let e = 1.5 / f64::from(k).sqrt();
             let step = e / 2.5;
-            let masses = spread(&sampled(&AtomsPair::randomized_response(e, 2), step));
+            let masses = split(&sampled(&AtomsPair::randomized_response(e, 2), step));
             let frame = Frame {
                 step,
                 first: -(1 << 11),
@@ -323,7 +358,8 @@ mod tests {
                 above: tilt + 2.0,
                 falling: 0.0,
             };
-            let bound = Spread::new(&[(masses, u64::from(k))], frame, &mut planner).expect("bounded");
+            let bound = StochasticRounding::new(&[(masses, u64::from(k))], frame, &mut planner)
+                .expect("bounded");
             for epsilon in [0.5, 1.0, 2.013, 4.0] {
                 let exact = responses(e, k, epsilon);
                 let (found, split) = (bound.delta_at(epsilon), bound.curve.delta_at(epsilon));
@@ -332,7 +368,10 @@ mod tests {
                 if let Some(back) = bound.epsilon(0.99 * found) {
                     answers += 1;
                     assert!(back > 0.85 * epsilon, "{k}: {back} for {epsilon}");
-                    assert!(responses(e, k, back) > 0.99 * found * (1.0 - 1e-10), "{k}: {back} for {epsilon}");
+                    assert!(
+                        responses(e, k, back) > 0.99 * found * (1.0 - 1e-10),
+                        "{k}: {back} for {epsilon}"
+                    );
                 }
             }
         }
@@ -347,10 +386,18 @@ mod tests {
         let exact = responses(e, k, 2.0);
         let mut lost = |parts: f64| {
             let step = e / parts;
-            let masses = spread(&sampled(&AtomsPair::randomized_response(e, 2), step));
-            let frame =
-                Frame { step, first: -(1 << 12), size: 1 << 14, tilt: 0.5, below: -1.5, above: 2.5, falling: 0.0 };
-            let bound = Spread::new(&[(masses, u64::from(k))], frame, &mut planner).expect("bounded");
+            let masses = split(&sampled(&AtomsPair::randomized_response(e, 2), step));
+            let frame = Frame {
+                step,
+                first: -(1 << 12),
+                size: 1 << 14,
+                tilt: 0.5,
+                below: -1.5,
+                above: 2.5,
+                falling: 0.0,
+            };
+            let bound = StochasticRounding::new(&[(masses, u64::from(k))], frame, &mut planner)
+                .expect("bounded");
             1.0 - bound.delta_at(2.0) / exact
         };
         let (coarse, fine) = (lost(3.5), lost(14.5));
