@@ -1,21 +1,14 @@
 //! Why a choice could not be made.
 
 use reticent_mechanisms::MechanismError;
+use reticent_numerics::OutOfRange;
 
 /// Why a choice could not be made.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
-#[non_exhaustive]
 pub enum ChoiceError {
     /// A parameter is outside what is accepted.
-    #[error("the parameter `{name}` is {value:e}, but it must be {accepted}")]
-    Parameter {
-        /// The parameter, as the user knows it.
-        name: &'static str,
-        /// What was given.
-        value: f64,
-        /// What would be accepted.
-        accepted: &'static str,
-    },
+    #[error(transparent)]
+    Parameter(#[from] OutOfRange),
     /// The parts of the request are fine one by one but mean nothing together.
     #[error("{0}")]
     Meaningless(String),
@@ -25,9 +18,4 @@ pub enum ChoiceError {
     /// A mechanism refused its parameters.
     #[error(transparent)]
     Mechanism(#[from] MechanismError),
-}
-
-/// The number, if it is what is accepted.
-pub(crate) fn require(holds: bool, name: &'static str, value: f64, accepted: &'static str) -> Result<f64, ChoiceError> {
-    if holds { Ok(value) } else { Err(ChoiceError::Parameter { name, value, accepted }) }
 }

@@ -12,7 +12,8 @@ use std::fmt::Debug;
 /// The distribution of `|error|`, through the figures by which every metric is expressed.
 ///
 /// # Contract
-/// Each figure encloses the truth. For a mechanism whose error depends on the answer they are those of the worst answer.
+/// Each figure encloses the truth. For a mechanism whose error depends on the answer they are those
+/// of the worst answer.
 pub trait ErrorLaw: Debug + Send + Sync {
     /// `P[|error| > t]` for `t >= 0`.
     fn exceedance(&self, t: f64) -> Bounds;
@@ -50,7 +51,8 @@ impl<N: Noise> Additive<N> {
         Self::with_moments(noise, scale, errors.root_mean_square.square(), errors.entropy)
     }
 
-    /// The law of `scale X`, with its mean square and its entropy; the whole line stands for one that is not needed.
+    /// The law of `scale X`, with its mean square and its entropy; the whole line stands for one
+    /// that is not needed.
     pub fn with_moments(noise: N, scale: f64, mean_square: Bounds, entropy: Bounds) -> Self {
         Additive { noise, scale, mean_square, entropy }
     }
@@ -103,8 +105,8 @@ impl<M: Mechanism> ErrorLaw for WorstAnswer<M> {
         (Bounds::ONE - within).clamp(0.0, 1.0)
     }
 
-    /// The worst answer for one threshold need not be the worst for another, so that the integral of the worst tails is an upper bound alone. It is
-    /// that of a function that falls.
+    /// The worst answer for one threshold need not be the worst for another, so that the integral
+    /// of the worst tails is an upper bound alone. It is that of a function that falls.
     fn excess(&self, t: f64) -> Bounds {
         if t <= 0.0 {
             return self.errors.mean_absolute;
@@ -113,7 +115,13 @@ impl<M: Mechanism> ErrorLaw for WorstAnswer<M> {
             return Bounds::ZERO;
         }
         let options = Options { relative_tolerance: 1e-6, pieces: 4000, ..Options::default() };
-        let integral = integrate_monotone(|t| self.exceedance(t), Direction::Decreasing, t, self.range, &options);
+        let integral = integrate_monotone(
+            |t| self.exceedance(t),
+            Direction::Decreasing,
+            t,
+            self.range,
+            &options,
+        );
         Bounds::new(0.0, integral.upper())
     }
 
@@ -127,14 +135,16 @@ impl<M: Mechanism> ErrorLaw for WorstAnswer<M> {
 
     fn density(&self, x: f64) -> f64 {
         let step = 1e-4 * self.range;
-        let (near, far) = (self.exceedance((x.abs() - step).max(0.0)), self.exceedance(x.abs() + step));
+        let (near, far) =
+            (self.exceedance((x.abs() - step).max(0.0)), self.exceedance(x.abs() + step));
         let width = if x.abs() < step { x.abs() + step } else { 2.0 * step };
         // Both signs share it.
         0.5 * (near.estimate() - far.estimate()) / width
     }
 }
 
-/// Noise of which only the convex tail and the mean are known in closed form: `E(|X| - t)_+ = E|X| - integral of P[|X| > s] from 0 to t`.
+/// Noise of which only the convex tail and the mean are known in closed form:
+/// `E(|X| - t)_+ = E|X| - integral of P[|X| > s] from 0 to t`.
 #[derive(Debug)]
 pub struct Integrated<N> {
     noise: N,
@@ -170,6 +180,7 @@ impl<N: Noise> ErrorLaw for Integrated<N> {
 
     fn density(&self, x: f64) -> f64 {
         let at = Bounds::exact(x.abs()) / Bounds::exact(self.scale);
-        self.noise.density_bounds(at).estimate() / (self.noise.mass(&Bounds::ONE).estimate() * self.scale)
+        self.noise.density_bounds(at).estimate()
+            / (self.noise.mass(&Bounds::ONE).estimate() * self.scale)
     }
 }

@@ -1,15 +1,19 @@
 //! By how much an error exceeds a threshold on average, in closed form where there is one.
 
 use reticent_noise::random_scale::InverseScale;
-use reticent_noise::{Gaussian, GeneralizedGaussian, Laplace, Noise, RandomScaleLaplace, Staircase, TruncatedLaplace};
+use reticent_noise::{
+    Gaussian, GaussianMixture, GeneralizedGaussian, Laplace, Noise, RandomScaleLaplace, Staircase,
+    TruncatedLaplace,
+};
 use reticent_numerics::gamma::gamma;
 use reticent_numerics::incomplete_gamma::gamma_q;
 use reticent_numerics::normal::{normal_density, normal_sf};
 use reticent_numerics::quadrature::{Integrand, Options, integrate};
 use reticent_numerics::{Bounds, Enclosure, Wide};
 
-/// Noise that bounds `E(|X| - x)_+ = integral of P[|X| > t] from x to infinity`, for `x >= 0`: the expectation of every hinge, and so, by linear
-/// combination, of every piecewise linear loss. Infinite where `E|X|` is.
+/// Noise that bounds `E(|X| - x)_+ = integral of P[|X| > t] from x to infinity`, for `x >= 0`: the
+/// expectation of every hinge, and so, by linear combination, of every piecewise linear loss.
+/// Infinite where `E|X|` is.
 pub trait Excess: Noise {
     /// `E(|X| - x)_+`.
     fn excess(&self, x: Bounds) -> Bounds;
@@ -37,10 +41,18 @@ impl Excess for TruncatedLaplace {
     }
 }
 
-/// `2 (phi(x) - x Q(x))`. The difference loses `x^2` units in the last place, against terms of which nothing is left by `x = 40`.
+/// `2 (phi(x) - x Q(x))`. The difference loses `x^2` units in the last place, against terms of
+/// which nothing is left by `x = 40`.
 impl Excess for Gaussian {
     fn excess(&self, x: Bounds) -> Bounds {
         ((normal_density(x) - x * normal_sf(x)) * Bounds::exact(2.0)).clamp(0.0, f64::INFINITY)
+    }
+}
+
+/// The same for each standard deviation, on average.
+impl Excess for GaussianMixture {
+    fn excess(&self, x: Bounds) -> Bounds {
+        self.weighted(&x, |sigma| sigma * Gaussian.excess(x / sigma)) / self.mass(&x)
     }
 }
 
@@ -55,12 +67,17 @@ impl Excess for GeneralizedGaussian {
         // Noise of this order has nothing left that an f64 could show beyond x^p = 800.
         let power = x.clamp(f64::MIN_POSITIVE, f64::MAX).pow(self.order()).clamp(0.0, 800.0);
         let beyond = mean * gamma_q(inverse + inverse, power) - x * gamma_q(inverse, power);
-        if power.upper() >= 800.0 { Bounds::new(0.0, beyond.upper().max(1e-300)) } else { beyond.clamp(0.0, f64::MAX) }
+        if power.upper() >= 800.0 {
+            Bounds::new(0.0, beyond.upper().max(1e-300))
+        } else {
+            beyond.clamp(0.0, f64::MAX)
+        }
     }
 }
 
-/// With `x = k + v` and `2a = (1 - b)/(gamma + b (1 - gamma))`, the tail is `P[|X| > k + v] = b^k (1 - 2a v)` up to `v = gamma` and
-/// `b^k (b + 2ab (1 - v))` from there to 1: both are integrated from `v` to 1, and beyond lies `E(|X| - k - 1)_+ = b^(k+1) E|X|`.
+/// With `x = k + v` and `2a = (1 - b)/(gamma + b (1 - gamma))`, the tail is
+/// `P[|X| > k + v] = b^k (1 - 2a v)` up to `v = gamma` and `b^k (b + 2ab (1 - v))` from there to 1:
+/// both are integrated from `v` to 1, and beyond lies `E(|X| - k - 1)_+ = b^(k+1) E|X|`.
 impl Excess for Staircase {
     fn excess(&self, x: Bounds) -> Bounds {
         // Steps past which less than e^-750 is left.
@@ -70,13 +87,17 @@ impl Excess for Staircase {
         }
         let on = |k: f64| {
             let exponent = Wide::from(-self.epsilon());
-            let (b, one_less_b, gamma) = (exponent.exp(), -exponent.exp_m1(), Wide::from(self.gamma()));
+            let (b, one_less_b, gamma) =
+                (exponent.exp(), -exponent.exp_m1(), Wide::from(self.gamma()));
             let period = gamma + b * (Wide::ONE - gamma);
             let twice_peak = one_less_b / period;
             let half = |value: Wide| value.times_power_of_two(-1);
             let v = Wide::from_bounds(x) - Wide::from(k);
-            // The integral of the lower half's line from v to 1, and of the upper half's from v to gamma.
-            let low = |v: Wide| b * (Wide::ONE - v) + half(twice_peak * b * (Wide::ONE - v) * (Wide::ONE - v));
+            // The integral of the lower half's line from v to 1, and of the upper half's from v to
+            // gamma.
+            let low = |v: Wide| {
+                b * (Wide::ONE - v) + half(twice_peak * b * (Wide::ONE - v) * (Wide::ONE - v))
+            };
             let rest = gamma - v;
             let high = |v: Wide| rest - half(twice_peak * rest * (gamma + v)) + low(gamma);
             let within = match v.compare(&gamma) {
@@ -95,8 +116,8 @@ impl Excess for Staircase {
     }
 }
 
-/// `E[e^(-x T)/T]`: closed for a two-point and a gamma `T`, an integral over `t` for a uniform one. Of the other families nothing is known here but the
-/// sign; [`crate::Integrated`] serves them.
+/// `E[e^(-x T)/T]`: closed for a two-point and a gamma `T`, an integral over `t` for a uniform one.
+/// Of the other families nothing is known here but the sign; [`crate::Integrated`] serves them.
 impl Excess for RandomScaleLaplace {
     fn excess(&self, x: Bounds) -> Bounds {
         match self.inverse_scale() {
@@ -117,7 +138,13 @@ impl Excess for RandomScaleLaplace {
                 let width = Bounds::exact(family.upper()) - Bounds::exact(family.lower());
                 let at = |x: f64| {
                     let part = PartOfUniform { x };
-                    integrate(&part, &Bounds::ONE, family.lower(), family.upper(), &Options::default()) / width
+                    integrate(
+                        &part,
+                        &Bounds::ONE,
+                        family.lower(),
+                        family.upper(),
+                        &Options::default(),
+                    ) / width
                 };
                 // It falls with x.
                 Bounds::new(at(x.upper()).lower(), at(x.lower()).upper())
@@ -174,9 +201,24 @@ mod tests {
             for (epsilon, gamma) in [(1.0, 0.3), (4.0, 0.1), (0.5, 0.75), (2.0, 0.0), (2.0, 1.0)] {
                 agrees(&Staircase::new(epsilon, gamma).expect("valid"), x, 80.0, 1e-15);
             }
-            agrees(&RandomScaleLaplace::new(TwoPointScale::new(1.0, 5.0, 0.25).expect("valid")), x, 60.0, 1e-24);
-            agrees(&RandomScaleLaplace::new(UniformScale::new(1.0, 3.0).expect("valid")), x, 60.0, 1e-24);
-            agrees(&RandomScaleLaplace::new(GammaScale::new(40.0, 0.05).expect("valid")), x, 400.0, 1e-30);
+            agrees(
+                &RandomScaleLaplace::new(TwoPointScale::new(1.0, 5.0, 0.25).expect("valid")),
+                x,
+                60.0,
+                1e-24,
+            );
+            agrees(
+                &RandomScaleLaplace::new(UniformScale::new(1.0, 3.0).expect("valid")),
+                x,
+                60.0,
+                1e-24,
+            );
+            agrees(
+                &RandomScaleLaplace::new(GammaScale::new(40.0, 0.05).expect("valid")),
+                x,
+                400.0,
+                1e-30,
+            );
         }
     }
 
@@ -186,7 +228,11 @@ mod tests {
         for edge in [1.0, 1.25, 3.0] {
             let around = noise.excess(Bounds::new(f64::next_down(edge), f64::next_up(edge)));
             let at = noise.excess(Bounds::exact(edge));
-            assert!(around.lower() <= at.lower() && at.upper() <= around.upper() && around.relative_width() < 1e-14);
+            assert!(
+                around.lower() <= at.lower()
+                    && at.upper() <= around.upper()
+                    && around.relative_width() < 1e-14
+            );
         }
     }
 

@@ -1,9 +1,13 @@
-//! A loss written as an expression of `t = |error|`, such as `min(t, 3)^2`.
+//! Functions of one variable `t` written as expressions, such as the loss `min(t, 3)^2` of
+//! `t = |error|`.
 //!
-//! A parser of a page, and not a crate: the crates for it evaluate far more than a loss needs, are under licences that do not fit, or are no longer kept.
+//! A parser of a page, and not a crate: `meval` and `fasteval` are no longer kept, `evalexpr` is
+//! under the AGPL, and `exmex` brings a regular-expression engine and derivatives for six
+//! functions.
 
 use crate::error::ChoiceError;
 use crate::piecewise_loss::PiecewiseLoss;
+use reticent_numerics::require;
 
 /// The longest expression, in bytes.
 const LONGEST: usize = 1000;
@@ -14,27 +18,40 @@ const POINTS: i32 = 600;
 const DECADES: f64 = 3.0;
 
 impl PiecewiseLoss {
-    /// A loss from an expression of `t = |error|` with numbers, `+ - * / ^`, parentheses, and `sqrt`, `exp`, `ln`, `abs`, `min(a, b)`, `max(a, b)`.
+    /// A loss from an expression of `t = |error|` with numbers, `+ - * / ^`, parentheses, and
+    /// `sqrt`, `exp`, `ln`, `abs`, `min(a, b)`, `max(a, b)`.
     ///
-    /// The loss is the table of the expression's values at zero and at 600 points from a thousandth to a thousand times `unit`, the scale on which errors are expected, with
-    /// straight lines between them: for `t^p` within a relative `p |p - 1|/8 0.023^2` of the expression. All that is proved is proved for this table.
+    /// The loss is the table of the expression's values at zero and at 600 points from a thousandth
+    /// to a thousand times `unit`, the scale on which errors are expected, with straight lines
+    /// between them: for `t^p` within a relative `p |p - 1|/8 0.023^2` of the expression. All that
+    /// is proved is proved for this table.
     ///
     /// # Errors
     /// If it cannot be read, or its values are not finite, negative, or fall as `t` grows.
     pub fn from_expression(text: &str, unit: f64) -> Result<Self, ChoiceError> {
-        crate::error::require((1e-90..=1e90).contains(&unit), "unit of the loss", unit, "a number from 1e-90 to 1e90")?;
+        require(
+            (1e-90..=1e90).contains(&unit),
+            "unit of the loss",
+            unit,
+            "a number from 1e-90 to 1e90",
+        )?;
         let expression = Expression::parse(text)?;
-        let place = |i: i32| unit * 10f64.powf(DECADES * f64::from(i) / f64::from(POINTS / 2));
-        let points = std::iter::once(0.0).chain((-POINTS / 2..=POINTS / 2).map(place));
+        let point = |i: i32| unit * 10f64.powf(DECADES * f64::from(i) / f64::from(POINTS / 2));
+        let points = std::iter::once(0.0).chain((-POINTS / 2..=POINTS / 2).map(point));
         PiecewiseLoss::table(&points.map(|t| (t, expression.at(t) + 0.0)).collect::<Vec<_>>())
     }
 }
 
+/// A function of `t`: numbers, `+ - * / ^`, parentheses, and `sqrt`, `exp`, `ln`, `abs`,
+/// `min(a, b)`, `max(a, b)`.
 #[derive(Clone, Debug, PartialEq)]
-enum Expression {
+pub struct Expression(Node);
+
+#[derive(Clone, Debug, PartialEq)]
+enum Node {
     Number(f64),
     Variable,
-    Function(Function, Vec<Expression>),
+    Function(Function, Vec<Node>),
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -69,11 +86,16 @@ impl Function {
 }
 
 impl Expression {
-    fn parse(text: &str) -> Result<Self, ChoiceError> {
+    /// Reads an expression.
+    ///
+    /// # Errors
+    /// If it cannot be read.
+    pub fn parse(text: &str) -> Result<Self, ChoiceError> {
         let refuse = |why: &str| {
-            let accepted = "t, numbers, + - * / ^, parentheses, sqrt, exp, ln, abs, min(a, b) and max(a, b)";
+            let accepted =
+                "t, numbers, + - * / ^, parentheses, sqrt, exp, ln, abs, min(a, b) and max(a, b)";
             ChoiceError::Meaningless(format!(
-                "the expression of the loss cannot be read: {why}; it may hold {accepted}"
+                "the expression cannot be read: {why}; it may hold {accepted}"
             ))
         };
         if text.len() > LONGEST {
@@ -84,14 +106,21 @@ impl Expression {
         if reader.peek().is_some() {
             return Err(refuse(&format!("something is left at `{}`", shortened(reader.rest))));
         }
-        Ok(parsed)
+        Ok(Expression(parsed))
     }
 
+    /// Its value at `t`, which may be infinite or not a number.
+    pub fn at(&self, t: f64) -> f64 {
+        self.0.at(t)
+    }
+}
+
+impl Node {
     fn at(&self, t: f64) -> f64 {
         let (function, arguments) = match self {
-            Expression::Number(value) => return *value,
-            Expression::Variable => return t,
-            Expression::Function(function, arguments) => (function, arguments),
+            Node::Number(value) => return *value,
+            Node::Variable => return t,
+            Node::Function(function, arguments) => (function, arguments),
         };
         let of = |index: usize| arguments.get(index).map_or(f64::NAN, |argument| argument.at(t));
         match function {
@@ -135,7 +164,7 @@ impl Reader<'_> {
         found
     }
 
-    fn sum(&mut self) -> Result<Expression, String> {
+    fn sum(&mut self) -> Result<Node, String> {
         self.depth += 1;
         if self.depth > DEEPEST {
             return Err("it is nested too deeply".into());
@@ -149,13 +178,13 @@ impl Reader<'_> {
             } else {
                 break;
             };
-            left = Expression::Function(function, vec![left, self.product()?]);
+            left = Node::Function(function, vec![left, self.product()?]);
         }
         self.depth -= 1;
         Ok(left)
     }
 
-    fn product(&mut self) -> Result<Expression, String> {
+    fn product(&mut self) -> Result<Node, String> {
         let mut left = self.signed()?;
         loop {
             let function = if self.take('*') {
@@ -165,12 +194,12 @@ impl Reader<'_> {
             } else {
                 return Ok(left);
             };
-            left = Expression::Function(function, vec![left, self.signed()?]);
+            left = Node::Function(function, vec![left, self.signed()?]);
         }
     }
 
     /// A sign binds less than a power: `-t^2` is `-(t^2)`.
-    fn signed(&mut self) -> Result<Expression, String> {
+    fn signed(&mut self) -> Result<Node, String> {
         if !self.take('-') {
             return self.power();
         }
@@ -180,10 +209,10 @@ impl Reader<'_> {
         }
         let inner = self.signed()?;
         self.depth -= 1;
-        Ok(Expression::Function(Function::Negate, vec![inner]))
+        Ok(Node::Function(Function::Negate, vec![inner]))
     }
 
-    fn power(&mut self) -> Result<Expression, String> {
+    fn power(&mut self) -> Result<Node, String> {
         let base = self.atom()?;
         if !self.take('^') {
             return Ok(base);
@@ -194,10 +223,10 @@ impl Reader<'_> {
         }
         let exponent = self.signed()?;
         self.depth -= 1;
-        Ok(Expression::Function(Function::Power, vec![base, exponent]))
+        Ok(Node::Function(Function::Power, vec![base, exponent]))
     }
 
-    fn atom(&mut self) -> Result<Expression, String> {
+    fn atom(&mut self) -> Result<Node, String> {
         match self.peek() {
             None => Err("it ends too early".into()),
             Some('(') => {
@@ -211,30 +240,35 @@ impl Reader<'_> {
         }
     }
 
-    fn number(&mut self) -> Result<Expression, String> {
+    fn number(&mut self) -> Result<Node, String> {
         let bytes = self.rest.as_bytes();
         let mut end = 0;
         while end < bytes.len() {
-            let sign_of_exponent =
-                matches!(bytes[end], b'+' | b'-') && end > 0 && matches!(bytes[end - 1], b'e' | b'E');
-            if !(bytes[end].is_ascii_digit() || matches!(bytes[end], b'.' | b'e' | b'E') || sign_of_exponent) {
+            let sign_of_exponent = matches!(bytes[end], b'+' | b'-')
+                && end > 0
+                && matches!(bytes[end - 1], b'e' | b'E');
+            if !(bytes[end].is_ascii_digit()
+                || matches!(bytes[end], b'.' | b'e' | b'E')
+                || sign_of_exponent)
+            {
                 break;
             }
             end += 1;
         }
         let (text, rest) = self.rest.split_at(end);
         self.rest = rest;
-        text.parse().map(Expression::Number).map_err(|_| format!("`{}` is no number", shortened(text)))
+        text.parse().map(Node::Number).map_err(|_| format!("`{}` is no number", shortened(text)))
     }
 
-    fn named(&mut self) -> Result<Expression, String> {
+    fn named(&mut self) -> Result<Node, String> {
         let end = self.rest.find(|c: char| !c.is_ascii_alphanumeric()).unwrap_or(self.rest.len());
         let (name, rest) = self.rest.split_at(end);
         self.rest = rest;
         if name == "t" {
-            return Ok(Expression::Variable);
+            return Ok(Node::Variable);
         }
-        let (function, count) = Function::named(name).ok_or_else(|| format!("`{}` is not known", shortened(name)))?;
+        let (function, count) =
+            Function::named(name).ok_or_else(|| format!("`{}` is not known", shortened(name)))?;
         if !self.take('(') {
             return Err(format!("{name} needs its argument in parentheses"));
         }
@@ -245,7 +279,7 @@ impl Reader<'_> {
         if !self.take(')') || arguments.len() != count {
             return Err(format!("{name} takes {count} in parentheses"));
         }
-        Ok(Expression::Function(function, arguments))
+        Ok(Node::Function(function, arguments))
     }
 }
 
@@ -270,7 +304,10 @@ mod tests {
             ("1e-1*t", 0.2),
         ] {
             let parsed = Expression::parse(text).map(|expression| expression.at(2.0));
-            assert!(parsed.as_ref().is_ok_and(|value| (value - at_two).abs() < 1e-14), "{text}: {parsed:?}");
+            assert!(
+                parsed.as_ref().is_ok_and(|value| (value - at_two).abs() < 1e-14),
+                "{text}: {parsed:?}"
+            );
         }
     }
 
@@ -279,11 +316,15 @@ mod tests {
         let deep = "(".repeat(900);
         let signs = "-".repeat(900);
         let powers = "t^".repeat(400);
-        for text in
-            ["", "t +", "x", "t t", "min(t)", "sqrt t", "(t", "1..2", "t)", "é", "2e", "ln(t", &deep, &signs, &powers]
-        {
+        for text in [
+            "", "t +", "x", "t t", "min(t)", "sqrt t", "(t", "1..2", "t)", "é", "2e", "ln(t",
+            &deep, &signs, &powers,
+        ] {
             let refused = Expression::parse(text).map_err(|error| error.to_string());
-            assert!(refused.as_ref().is_err_and(|message| message.contains("cannot be read")), "{text}: {refused:?}");
+            assert!(
+                refused.as_ref().is_err_and(|message| message.contains("cannot be read")),
+                "{text}: {refused:?}"
+            );
         }
         assert!(Expression::parse(&"t+".repeat(600)).is_err());
     }
@@ -292,7 +333,11 @@ mod tests {
     fn a_table_follows_its_expression_and_falling_ones_are_no_losses() {
         let loss = PiecewiseLoss::from_expression("t^1.5", 2.0).expect("a loss");
         for t in [0.01f64, 0.37, 2.0, 55.5, 1999.0] {
-            assert!((loss.at(t).estimate() / t.powf(1.5) - 1.0).abs() < 1e-4, "{t}: {:?}", loss.at(t));
+            assert!(
+                (loss.at(t).estimate() / t.powf(1.5) - 1.0).abs() < 1e-4,
+                "{t}: {:?}",
+                loss.at(t)
+            );
         }
         for (text, why) in [
             ("1/t", "1e100"),
@@ -302,8 +347,12 @@ mod tests {
             ("ln(t)", "loss"),
             ("3", "equal"),
         ] {
-            let refused = PiecewiseLoss::from_expression(text, 1.0).map_err(|error| error.to_string());
-            assert!(refused.as_ref().is_err_and(|message| message.contains(why)), "{text}: {refused:?}");
+            let refused =
+                PiecewiseLoss::from_expression(text, 1.0).map_err(|error| error.to_string());
+            assert!(
+                refused.as_ref().is_err_and(|message| message.contains(why)),
+                "{text}: {refused:?}"
+            );
         }
         assert!(PiecewiseLoss::from_expression("t", f64::NAN).is_err());
     }

@@ -1,10 +1,13 @@
 //! The least error of any integer noise under pure differential privacy.
 //!
-//! Integer noise `N` that is private for integer moves up to `D` becomes real noise `N + U`, `U` uniform on `[-1/2, 1/2)`, that is private for real moves up to `D`, as
-//! rounding moves two numbers that are `D` apart to integers that are `D` apart. So the limit for integers is that for real noise and the loss `l(|round(x)|)`
-//! (see [`crate::least_loss`]), which is constant between half integers. There `A` is straight and the expected loss a quotient of linear functions, least at an end:
-//! the best steps are at `(r - 1/2)/D` for one of `r = 1 ... D`, and rounding that staircase to the integers is the optimal integer noise. For `D = 1` it is the discrete
-//! Laplace distribution.
+//! Integer noise `N` that is private for integer moves up to `D` becomes real noise `N + U`, `U`
+//! uniform on `[-1/2, 1/2)`, that is private for real moves up to `D`, as rounding moves two
+//! numbers that are `D` apart to integers that are `D` apart. So the limit for integers is that for
+//! real noise and the loss `l(|round(x)|)` (see [`crate::least_loss`]), which is constant between
+//! half integers. There `A` is straight and the expected loss a quotient of linear functions, least
+//! at an end: the best steps are at `(r - 1/2)/D` for one of `r = 1 ... D`, and rounding that
+//! staircase to the integers is the optimal integer noise. For `D = 1` it is the discrete Laplace
+//! distribution.
 
 use crate::piecewise_loss::PiecewiseLoss;
 use crate::staircase_limit::{Programme, StaircaseLimit, least_exceedance};
@@ -18,8 +21,13 @@ pub fn step(r: u32, sensitivity: u32) -> f64 {
     (f64::from(r) - 0.5) / f64::from(sensitivity)
 }
 
-/// The least expected loss of integer noise, by trying every step; `None` for a sensitivity above 20000.
-pub fn least_integer_loss(epsilon: f64, sensitivity: u32, loss: &PiecewiseLoss) -> Option<StaircaseLimit> {
+/// The least expected loss of integer noise, by trying every step; `None` for a sensitivity
+/// above 20000.
+pub fn least_integer_loss(
+    epsilon: f64,
+    sensitivity: u32,
+    loss: &PiecewiseLoss,
+) -> Option<StaircaseLimit> {
     if !(1..=LARGEST_SENSITIVITY).contains(&sensitivity) {
         return None;
     }
@@ -46,15 +54,22 @@ pub fn least_integer_loss(epsilon: f64, sensitivity: u32, loss: &PiecewiseLoss) 
     Some(StaircaseLimit { gamma: step(best, sensitivity), least })
 }
 
-/// The least `P[|N| > t]`: that of real noise at the half integer where an error is rounded to more than `t`.
+/// The least `P[|N| > t]`: that of real noise at the half integer where an error is rounded to more
+/// than `t`.
 pub fn least_integer_exceedance(epsilon: f64, sensitivity: u32, t: f64) -> StaircaseLimit {
     least_exceedance(epsilon, f64::from(sensitivity), t.floor() + 0.5)
 }
 
-/// The least integer `n` with `P[|N| > n] <= outside`, and the steps that reach it; `None` beyond a million.
-pub fn least_integer_quantile(epsilon: f64, sensitivity: u32, outside: Bounds) -> Option<StaircaseLimit> {
+/// The least integer `n` with `P[|N| > n] <= outside`, and the steps that reach it; `None` beyond a
+/// million.
+pub fn least_integer_quantile(
+    epsilon: f64,
+    sensitivity: u32,
+    outside: Bounds,
+) -> Option<StaircaseLimit> {
     let beyond = |n: f64| least_integer_exceedance(epsilon, sensitivity, n).least;
-    // The tail falls with n: the first integer that is proved to reach the level, and the first that is not proved to miss it.
+    // The tail falls with n: the first integer that is proved to reach the level, and the first
+    // that is not proved to miss it.
     let first = |reached: &dyn Fn(f64) -> bool| {
         let (mut low, mut high) = (-1.0f64, 1.0f64);
         while !reached(high) {
@@ -84,21 +99,31 @@ mod tests {
     fn with_sensitivity_one_the_limit_is_discrete_laplace_noise() {
         for epsilon in [0.1f64, 1.0, 3.0] {
             let q = (-epsilon).exp();
-            let absolute = least_integer_loss(epsilon, 1, &PiecewiseLoss::absolute()).expect("small").least;
-            assert!((absolute.estimate() / (2.0 * q / (1.0 - q * q)) - 1.0).abs() < 1e-14, "{epsilon}: {absolute:?}");
-            let square = least_integer_loss(epsilon, 1, &PiecewiseLoss::square()).expect("small").least;
+            let absolute =
+                least_integer_loss(epsilon, 1, &PiecewiseLoss::absolute()).expect("small").least;
+            assert!(
+                (absolute.estimate() / (2.0 * q / (1.0 - q * q)) - 1.0).abs() < 1e-14,
+                "{epsilon}: {absolute:?}"
+            );
+            let square =
+                least_integer_loss(epsilon, 1, &PiecewiseLoss::square()).expect("small").least;
             let truth = 2.0 * q / ((1.0 - q) * (1.0 - q));
             assert!((square.estimate() / truth - 1.0).abs() < 1e-14, "{epsilon}: {square:?}");
             let tail = least_integer_exceedance(epsilon, 1, 2.0).least;
-            assert!((tail.estimate() / (2.0 * q.powi(3) / (1.0 + q)) - 1.0).abs() < 1e-14, "{epsilon}: {tail:?}");
+            assert!(
+                (tail.estimate() / (2.0 * q.powi(3) / (1.0 + q)) - 1.0).abs() < 1e-14,
+                "{epsilon}: {tail:?}"
+            );
         }
     }
 
-    /// All integer noises with levels `b^j`, the middle one `2r - 1` long and the others `D` on each side, summed plainly.
+    /// All integer noises with levels `b^j`, the middle one `2r - 1` long and the others `D` on
+    /// each side, summed plainly.
     fn by_brute_force(epsilon: f64, sensitivity: u32, loss: impl Fn(f64) -> f64) -> f64 {
         let cost = |r: u32| {
             let level = |n: u32| if n < r { 0 } else { (n - r) / sensitivity + 1 };
-            let weight = |n: u32| (-epsilon * f64::from(level(n))).exp() * if n == 0 { 1.0 } else { 2.0 };
+            let weight =
+                |n: u32| (-epsilon * f64::from(level(n))).exp() * if n == 0 { 1.0 } else { 2.0 };
             let total: f64 = (0..4000).map(weight).sum();
             (0..4000).map(|n| weight(n) * loss(f64::from(n))).sum::<f64>() / total
         };
@@ -112,12 +137,18 @@ mod tests {
             for loss in [&PiecewiseLoss::absolute(), &PiecewiseLoss::square(), &table] {
                 let limit = least_integer_loss(epsilon, sensitivity, loss).expect("small").least;
                 let plain = by_brute_force(epsilon, sensitivity, |n| loss.at(n).estimate());
-                assert!((limit.estimate() / plain - 1.0).abs() < 1e-12, "{epsilon} {sensitivity}: {limit:?} {plain}");
+                assert!(
+                    (limit.estimate() / plain - 1.0).abs() < 1e-12,
+                    "{epsilon} {sensitivity}: {limit:?} {plain}"
+                );
             }
             for t in [0.0, 1.0, 2.5, 4.0, 11.0] {
                 let limit = least_integer_exceedance(epsilon, sensitivity, t).least;
                 let plain = by_brute_force(epsilon, sensitivity, |n| f64::from(u8::from(n > t)));
-                assert!((limit.estimate() / plain - 1.0).abs() < 1e-12, "{epsilon} {sensitivity}: {limit:?} {plain}");
+                assert!(
+                    (limit.estimate() / plain - 1.0).abs() < 1e-12,
+                    "{epsilon} {sensitivity}: {limit:?} {plain}"
+                );
             }
         }
     }
@@ -126,8 +157,11 @@ mod tests {
     fn quantiles_are_the_first_integer_that_reaches_the_level() {
         for (epsilon, sensitivity) in [(0.5, 1), (1.0, 3), (4.0, 10)] {
             for outside in [0.3, 0.05, 1e-3] {
-                let limit = least_integer_quantile(epsilon, sensitivity, Bounds::exact(outside)).expect("small").least;
-                let tail = |n: f64| least_integer_exceedance(epsilon, sensitivity, n).least.estimate();
+                let limit = least_integer_quantile(epsilon, sensitivity, Bounds::exact(outside))
+                    .expect("small")
+                    .least;
+                let tail =
+                    |n: f64| least_integer_exceedance(epsilon, sensitivity, n).least.estimate();
                 assert!(limit.is_exact() && tail(limit.upper()) <= outside, "{limit:?}");
                 assert!(limit.upper() == 0.0 || tail(limit.upper() - 1.0) > outside, "{limit:?}");
             }

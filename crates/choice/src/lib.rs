@@ -1,7 +1,8 @@
 //! Which noise hurts an answer least.
 //!
-//! What it is: for what is released, a budget and a measure of error, a ranking of every mechanism, and the least error that any could reach. What it never
-//! does: see data, or call an estimate a limit.
+//! What it is: for what is released, a budget and a measure of error, a ranking of every mechanism,
+//! and the least error that any could reach. What it never does: see data, or call an estimate a
+//! limit.
 
 mod candidates;
 mod clamped_law;
@@ -19,8 +20,9 @@ mod metric;
 mod optimal;
 mod piecewise_loss;
 pub mod random_scale;
+pub mod random_scale_gaussian;
 mod ranking;
-mod request;
+mod requirements;
 mod search;
 mod staircase_limit;
 
@@ -30,6 +32,7 @@ pub use entropy_limit::least_integer_entropy;
 pub use error::ChoiceError;
 pub use error_law::{Additive, ErrorLaw, Integrated, WorstAnswer};
 pub use excess::Excess;
+pub use expression::Expression;
 pub use integer_law::{Discrete, Rounded};
 pub use integer_limit::{least_integer_exceedance, least_integer_loss, least_integer_quantile};
 pub use limit::{LimitError, ScalarQuery, limit, pure_limit, quantile_limit};
@@ -37,6 +40,8 @@ pub use loss::{AbsoluteError, Beyond, Loss, SquaredError};
 pub use metric::Metric;
 pub use optimal::{Optimum, optimum};
 pub use piecewise_loss::PiecewiseLoss;
-pub use ranking::{Ranking, choose, choose_without_programme};
-pub use request::{Budget, LARGEST_DIMENSION, Query, Request};
-pub use staircase_limit::{StaircaseLimit, least_entropy, least_exceedance, least_loss, least_quantile};
+pub use ranking::{Ranking, choose, choose_for_release};
+pub use requirements::{LARGEST_DIMENSION, Query, Requirements, SharedBudget};
+pub use staircase_limit::{
+    StaircaseLimit, least_entropy, least_exceedance, least_loss, least_quantile,
+};

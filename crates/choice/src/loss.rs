@@ -6,8 +6,9 @@ use std::fmt::Debug;
 
 /// A loss of `|error|`: zero or more, and never less for a larger error.
 ///
-/// Every function takes distances from the true answer, `0 <= from <= to`, and bounds the loss in the direction that its name says. So a limit computed
-/// from lower bounds stays a limit, and an error computed from upper bounds is never too small.
+/// Every function takes distances from the true answer, `0 <= from <= to`, and bounds the loss in
+/// the direction that its name says. So a limit computed from lower bounds stays a limit, and an
+/// error computed from upper bounds is never too small.
 pub trait Loss: Debug + Send + Sync {
     /// A lower bound of the loss of every error in `[from, to]`.
     fn least_on(&self, from: f64, to: f64) -> f64;
@@ -15,13 +16,16 @@ pub trait Loss: Debug + Send + Sync {
     /// An upper bound of the loss of every error in `[from, to]`; infinity where none is known.
     fn greatest_on(&self, from: f64, to: f64) -> f64;
 
-    /// `v_k`, not decreasing in `k`: what an error that was rounded to `k h`, a multiple of a spacing `h`, may be charged, so that noise is never charged more than
-    /// its loss on average. There are two ways to do the rounding, and a loss takes one of them for all `k`:
+    /// `v_k`, not decreasing in `k`: what an error that was rounded to `k h`, a multiple of a
+    /// spacing `h`, may be charged, so that noise is never charged more than its loss on average.
+    /// There are two ways to do the rounding, and a loss takes one of them for all `k`:
     ///
-    /// - to the nearest multiple (a tie by a fair coin). Then `v_k` is a lower bound of the loss within half a step; this is what is done unless a
-    ///   loss knows better.
-    /// - at random to one of the two neighbouring multiples, without bias. Then the line from `(k h, v_k)` to `((k + 1) h, v_(k+1))` must nowhere be above the
-    ///   loss. A loss that is linear there, as the absolute error, loses nothing, and one with bounded curvature only a second-order term.
+    /// - to the nearest multiple (a tie by a fair coin). Then `v_k` is a lower bound of the loss
+    ///   within half a step; this is what is done unless a loss knows better.
+    /// - at random to one of the two neighbouring multiples, without bias. Then the line from
+    ///   `(k h, v_k)` to `((k + 1) h, v_(k+1))` must nowhere be above the loss. A loss that is
+    ///   linear there, as the absolute error, loses nothing, and one with bounded curvature only a
+    ///   second-order term.
     fn below_at_knot(&self, k: u64, spacing: f64) -> f64 {
         let near = mul_down((k as f64 - 0.5).max(0.0), spacing);
         self.least_on(near, mul_up(k as f64 + 0.5, spacing))
@@ -32,20 +36,23 @@ pub trait Loss: Debug + Send + Sync {
         self.greatest_on(from, to)
     }
 
-    /// An upper bound of what an integer error `n` gains on average by being spread evenly over `[n - 1/2, n + 1/2]`, for every `n`; infinity where none
-    /// is known.
+    /// An upper bound of what an integer error `n` gains on average by being spread evenly over
+    /// `[n - 1/2, n + 1/2]`, for every `n`; infinity where none is known.
     ///
-    /// Integer noise that is spread so is real noise that keeps the same promise. A limit for real noise, less this, is one for integer noise.
+    /// Integer noise that is spread so is real noise that keeps the same guarantee. A limit for
+    /// real noise, less this, is one for integer noise.
     fn greatest_gain_of_spreading(&self) -> f64 {
         f64::INFINITY
     }
 
-    /// The distance beyond which the loss is one and up to which it is zero, if it is such a loss: a lattice is then made for it.
+    /// The distance beyond which the loss is one and up to which it is zero, if it is such a loss:
+    /// a lattice is then made for it.
     fn jump(&self) -> Option<f64> {
         None
     }
 
-    /// The aim of the staircase whose error is known in closed form and is this loss, if there is one.
+    /// The aim of the staircase whose error is known in closed form and is this loss, if there is
+    /// one.
     fn staircase_aim(&self) -> Option<StaircaseAim> {
         None
     }
@@ -100,7 +107,11 @@ impl Loss for SquaredError {
         let k = k as f64;
         let knot = sub_down(mul_down(k, k), 0.25);
         // The greater magnitude for the negative one, at k = 0.
-        if knot < 0.0 { mul_down(knot, mul_up(spacing, spacing)) } else { mul_down(knot, mul_down(spacing, spacing)) }
+        if knot < 0.0 {
+            mul_down(knot, mul_up(spacing, spacing))
+        } else {
+            mul_down(knot, mul_down(spacing, spacing))
+        }
     }
 
     /// `(a^2 + a b + b^2)/3`.
@@ -118,7 +129,8 @@ impl Loss for SquaredError {
     }
 }
 
-/// One for an error beyond a distance, zero otherwise: its expectation is one less the usefulness `P[|error| <= t]`.
+/// One for an error beyond a distance, zero otherwise: its expectation is one less the usefulness
+/// `P[|error| <= t]`.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Beyond {
     /// `t`.
@@ -169,17 +181,26 @@ mod tests {
     #[test]
     fn bounds_hold_on_every_interval() {
         for (loss, exact) in losses() {
-            for (from, to) in [(0.0, 0.0), (0.0, 1.0), (0.3, 0.7), (0.7, 0.7), (0.6, 0.9), (2.0, 2.5)] {
-                let points: Vec<f64> = (0..=1000).map(|i| from + (to - from) * f64::from(i) / 1000.0).collect();
+            for (from, to) in
+                [(0.0, 0.0), (0.0, 1.0), (0.3, 0.7), (0.7, 0.7), (0.6, 0.9), (2.0, 2.5)]
+            {
+                let points: Vec<f64> =
+                    (0..=1000).map(|i| from + (to - from) * f64::from(i) / 1000.0).collect();
                 let values = points.iter().map(|&x| exact(x));
                 assert!(
                     values.clone().fold(f64::INFINITY, f64::min) >= loss.least_on(from, to),
                     "{loss:?} {from} {to}"
                 );
-                assert!(values.clone().fold(0.0, f64::max) <= loss.greatest_on(from, to), "{loss:?} {from} {to}");
+                assert!(
+                    values.clone().fold(0.0, f64::max) <= loss.greatest_on(from, to),
+                    "{loss:?} {from} {to}"
+                );
                 let mean = values.sum::<f64>() / 1001.0;
                 let claimed = loss.greatest_mean_on(from, to);
-                assert!((mean - claimed).abs() < 2e-3 * (1.0 + mean), "{loss:?} {from} {to}: {mean} {claimed}");
+                assert!(
+                    (mean - claimed).abs() < 2e-3 * (1.0 + mean),
+                    "{loss:?} {from} {to}: {mean} {claimed}"
+                );
             }
         }
     }
@@ -189,7 +210,8 @@ mod tests {
         for spacing in [0.125, 0.3, 1.0] {
             for (loss, exact) in losses() {
                 let charge = |k: u64| loss.below_at_knot(k, spacing);
-                let without_bias = !matches!(loss.staircase_aim(), Some(StaircaseAim::Usefulness(_)));
+                let without_bias =
+                    !matches!(loss.staircase_aim(), Some(StaircaseAim::Usefulness(_)));
                 let mut least_gap = f64::INFINITY;
                 for k in 0..40u64 {
                     assert!(charge(k + 1) >= charge(k), "{loss:?}");
@@ -226,7 +248,10 @@ mod tests {
         assert_eq!(Root.below_at_knot(0, 0.5), 0.0);
         assert!((Root.below_at_knot(5, 0.5) - 1.5).abs() < 1e-15);
         assert!((Root.greatest_mean_on(1.0, 4.0) - 2.0).abs() < 1e-15);
-        assert_eq!((Root.greatest_gain_of_spreading(), Root.staircase_aim()), (f64::INFINITY, None));
+        assert_eq!(
+            (Root.greatest_gain_of_spreading(), Root.staircase_aim()),
+            (f64::INFINITY, None)
+        );
     }
 
     #[test]
@@ -234,8 +259,9 @@ mod tests {
         for (loss, exact) in losses() {
             for n in 0..5 {
                 let (n, steps) = (f64::from(n), 2000);
-                let spread: f64 =
-                    (0..steps).map(|i| exact((n - 0.5 + (f64::from(i) + 0.5) / f64::from(steps)).abs())).sum();
+                let spread: f64 = (0..steps)
+                    .map(|i| exact((n - 0.5 + (f64::from(i) + 0.5) / f64::from(steps)).abs()))
+                    .sum();
                 let gain = spread / f64::from(steps) - exact(n);
                 assert!(gain <= loss.greatest_gain_of_spreading() + 1e-6, "{loss:?} {n}: {gain}");
             }

@@ -1,11 +1,11 @@
 //! What is to be small: the measures of error by which noise is compared.
 
-use crate::error::{ChoiceError, require};
+use crate::error::ChoiceError;
 use crate::error_law::ErrorLaw;
 use crate::maximum::expected_maximum;
 use crate::piecewise_loss::PiecewiseLoss;
 use reticent_numerics::root::{Direction, Range, monotone_root};
-use reticent_numerics::{Bounds, Enclosure};
+use reticent_numerics::{Bounds, Enclosure, require};
 use std::fmt;
 use std::str::FromStr;
 
@@ -20,7 +20,8 @@ pub enum Metric {
     Maximum,
     /// The least `t` that the maximum of `|X_i|` stays within with this probability.
     MaximumQuantile(f64),
-    /// The differential entropy in nats, and Shannon's for integers. It can be negative; ratios are of the widths `e^h`.
+    /// The differential entropy in nats, and Shannon's for integers. It can be negative; ratios are
+    /// of the widths `e^h`.
     Entropy,
     /// `P[|X| > t]`, one less the usefulness at `t`.
     Usefulness(f64),
@@ -34,21 +35,33 @@ impl Metric {
     /// Checks the number that a metric is made with.
     ///
     /// # Errors
-    /// If a distance is not above 0 and at most 1e100, or a probability not from 1e-12 to 1 - 1e-12.
+    /// If a distance is not above 0 and at most 1e100, or a probability not from 1e-12 to 1 -
+    /// 1e-12.
     pub fn checked(self) -> Result<Self, ChoiceError> {
         match self {
-            Metric::Usefulness(t) => {
-                require(t > 0.0 && t <= 1e100, "usefulness", t, "a number above 0 and at most 1e100")
-            }
-            Metric::Quantile(q) | Metric::MaximumQuantile(q) => {
-                require((1e-12..=1.0 - 1e-12).contains(&q), "quantile", q, "a probability from 1e-12 to 1 - 1e-12")
-            }
-            _ => Ok(0.0),
+            Metric::Usefulness(t) => require(
+                t > 0.0 && t <= 1e100,
+                "usefulness",
+                t,
+                "a number above 0 and at most 1e100",
+            ),
+            Metric::Quantile(q) | Metric::MaximumQuantile(q) => require(
+                (1e-12..=1.0 - 1e-12).contains(&q),
+                "quantile",
+                q,
+                "a probability from 1e-12 to 1 - 1e-12",
+            ),
+            Metric::MeanAbsolute
+            | Metric::RootMeanSquare
+            | Metric::Maximum
+            | Metric::Entropy
+            | Metric::Loss(_) => Ok(0.0),
         }?;
         Ok(self)
     }
 
-    /// The error of a law, of which so many independent copies are released. Infinite where it does not exist.
+    /// The error of a law, of which so many independent copies are released. Infinite where it does
+    /// not exist.
     pub fn error(&self, law: &dyn ErrorLaw, dimension: u32) -> Bounds {
         match self {
             Metric::MeanAbsolute => law.excess(0.0),
@@ -66,11 +79,18 @@ impl Metric {
         }
     }
 
-    /// How many times the other error an error is: the quotient, and for the entropy the quotient of `e^h`.
+    /// How many times the other error an error is: the quotient, and for the entropy the quotient
+    /// of `e^h`.
     pub fn ratio(&self, error: Bounds, other: Bounds) -> Bounds {
         match self {
             Metric::Entropy => (error - other).exp(),
-            _ => error / other,
+            Metric::MeanAbsolute
+            | Metric::RootMeanSquare
+            | Metric::Maximum
+            | Metric::MaximumQuantile(_)
+            | Metric::Usefulness(_)
+            | Metric::Quantile(_)
+            | Metric::Loss(_) => error / other,
         }
     }
 }
@@ -95,7 +115,8 @@ impl FromStr for Metric {
     type Err = ChoiceError;
 
     fn from_str(text: &str) -> Result<Self, ChoiceError> {
-        let number = |prefix: &str| text.strip_prefix(prefix).and_then(|rest| rest.parse::<f64>().ok());
+        let number =
+            |prefix: &str| text.strip_prefix(prefix).and_then(|rest| rest.parse::<f64>().ok());
         let named = match text {
             "l1" => Some(Metric::MeanAbsolute),
             "l2" => Some(Metric::RootMeanSquare),
@@ -106,9 +127,10 @@ impl FromStr for Metric {
                 .or_else(|| number("quantile:").map(Metric::Quantile))
                 .or_else(|| number("max:").map(Metric::MaximumQuantile)),
         };
-        let known =
-            "l1, l2, max, max:Q, entropy, usefulness:T, quantile:Q, loss:FILE or expression:TEXT, with numbers T and Q";
-        let unknown = || ChoiceError::Meaningless(format!("the metric is `{text}`, but it must be {known}"));
+        let known = "l1, l2, max, max:Q, entropy, usefulness:T, quantile:Q, loss:FILE or \
+            expression:TEXT, with numbers T and Q";
+        let unknown =
+            || ChoiceError::Meaningless(format!("the metric is `{text}`, but it must be {known}"));
         named.ok_or_else(unknown)?.checked()
     }
 }
@@ -122,8 +144,11 @@ fn quantile(law: &dyn ErrorLaw, outside: Bounds) -> Bounds {
         return Bounds::new(lower, upper);
     }
     let level = outside.ln();
-    // Where nothing is left the logarithm would be minus infinity; the least positive number stands for it.
-    let positive = |tail: Bounds| Bounds::new(tail.lower().max(f64::MIN_POSITIVE), tail.upper().max(f64::MIN_POSITIVE));
+    // Where nothing is left the logarithm would be minus infinity; the least positive number stands
+    // for it.
+    let positive = |tail: Bounds| {
+        Bounds::new(tail.lower().max(f64::MIN_POSITIVE), tail.upper().max(f64::MIN_POSITIVE))
+    };
     let excess = |t: f64| positive(law.exceedance(t)).ln() - level;
     let guess = law.mean_square().estimate().sqrt();
     let guess = if guess.is_finite() && guess > 0.0 { guess } else { 1.0 };
@@ -131,17 +156,19 @@ fn quantile(law: &dyn ErrorLaw, outside: Bounds) -> Bounds {
     monotone_root(excess, range, Direction::Decreasing).unwrap_or(Bounds::new(0.0, f64::INFINITY))
 }
 
-/// The first integer from zero on at which a statement holds that goes on to hold; `None` beyond `2^53`.
+/// The first integer from zero on at which a statement holds that goes on to hold; `None` beyond
+/// 1e19.
 fn first_integer(holds: &dyn Fn(f64) -> bool) -> Option<f64> {
     let (mut low, mut high) = (-1.0f64, 0.0f64);
     while !holds(high) {
         low = high;
         high = 2.0 * high + 1.0;
-        if high > 9e15 {
+        if high > 1e19 {
             return None;
         }
     }
-    while high - low > 1.0 {
+    // From 2^53 on not every integer is an `f64`: the first of those that are.
+    while high - low > 1.0 && high.next_down() > low {
         let middle = ((low + high) / 2.0).floor();
         if holds(middle) { high = middle } else { low = middle }
     }
@@ -158,7 +185,11 @@ mod tests {
     fn laplace() -> Additive<reticent_noise::Laplace> {
         let one = Sensitivity::scalar(1.0, Neighbours::AddRemove).expect("valid");
         let mechanism = Laplace::calibrate(&one, Epsilon::new(0.5).expect("valid")).expect("valid");
-        Additive::new(reticent_noise::Laplace, mechanism.scale(), &mechanism.errors().expect("additive"))
+        Additive::new(
+            reticent_noise::Laplace,
+            mechanism.scale(),
+            &mechanism.errors().expect("additive"),
+        )
     }
 
     #[test]
@@ -180,7 +211,10 @@ mod tests {
         }
         // All of 3 within t: (1 - e^(-t/2))^3 = 1/2.
         let three = Metric::MaximumQuantile(0.5).error(&laplace(), 3);
-        assert!((three.estimate() / (-2.0 * (1.0 - 0.5f64.cbrt()).ln()) - 1.0).abs() < 1e-12, "{three:?}");
+        assert!(
+            (three.estimate() / (-2.0 * (1.0 - 0.5f64.cbrt()).ln()) - 1.0).abs() < 1e-12,
+            "{three:?}"
+        );
     }
 
     #[test]
@@ -194,9 +228,21 @@ mod tests {
     #[test]
     fn names_are_read_and_printed_alike_and_nonsense_is_refused() {
         for text in ["l1", "l2", "max", "max:0.9", "entropy", "usefulness:0.1", "quantile:0.95"] {
-            assert_eq!(text.parse::<Metric>().map(|metric| metric.to_string()), Ok(text.to_string()));
+            assert_eq!(
+                text.parse::<Metric>().map(|metric| metric.to_string()),
+                Ok(text.to_string())
+            );
         }
-        for text in ["", "l3", "usefulness", "usefulness:", "usefulness:-1", "usefulness:nan", "quantile:1", "max:0"] {
+        for text in [
+            "",
+            "l3",
+            "usefulness",
+            "usefulness:",
+            "usefulness:-1",
+            "usefulness:nan",
+            "quantile:1",
+            "max:0",
+        ] {
             assert!(text.parse::<Metric>().is_err(), "{text}");
         }
     }

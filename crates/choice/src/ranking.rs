@@ -1,40 +1,42 @@
-//! The ranking: every mechanism that serves a request, the best first, and how far the best is from the best there can be.
+//! The ranking: every mechanism that meets given requirements, the best first, and how far the best
+//! is from the best there can be.
 
-use crate::candidates::{self, Candidate, Refusal};
+use crate::candidates::{self, Candidate, Outcome, Refusal};
 use crate::error::ChoiceError;
-use crate::request::Request;
+use crate::requirements::Requirements;
 use reticent_mechanisms::{Guarantee, Notion};
 use reticent_numerics::Bounds;
 
-/// The answer to a request.
+/// The answer to given requirements.
 #[derive(Debug)]
 pub struct Ranking {
-    /// Bounds on the least error that any noise added to one number can have, where it is known. With several releases it is that of one with its share of a pure
-    /// budget.
-    pub limit: Option<Bounds>,
-    /// Where there is no limit, `none` or `not known` and why.
-    pub no_limit: Option<String>,
-    /// The mechanisms that serve the request, the best first. There is at least one.
+    /// Bounds on the least error that any noise added to one number can have; where there are none,
+    /// `none` or `not known` and why. With several releases it is that of one with its share of a
+    /// pure budget.
+    pub limit: Result<Bounds, String>,
+    /// The mechanisms that meet the requirements, the best first. There is at least one.
     pub candidates: Vec<Candidate>,
     /// Those that do not, with the reason.
     pub refusals: Vec<Refusal>,
-    request: Request,
+    requirements: Requirements,
 }
 
-/// Ranks every mechanism for a request. `reached` is called with the name of each step as it begins.
+/// Ranks every mechanism for given requirements. `reached` is called with the name of each step as
+/// it begins.
 ///
-/// With a delta the limit, and the noise next to it, come from a linear programme, which takes up to a few seconds.
+/// With a delta the limit, and the noise next to it, come from a linear programme, which takes up
+/// to a few seconds.
 ///
 /// # Example
 /// ```
-/// use reticent_choice::{Budget, Metric, Query, Request, choose};
+/// use reticent_choice::{SharedBudget, Metric, Query, Requirements, choose};
 /// use reticent_mechanisms::Neighbours;
-/// let request = Request {
+/// let requirements = Requirements {
 ///     query: Query::scalar(1.0, Neighbours::AddRemove)?,
-///     budget: Budget::new(4.0, None, 1)?,
+///     budget: SharedBudget::new(4.0, None, 1)?,
 ///     metric: Metric::Usefulness(0.1),
 /// };
-/// let ranking = choose(&request, |_| ())?;
+/// let ranking = choose(&requirements, |_| ())?;
 /// // P(|error| > 0.1) is 0.157, against 0.670 for Laplace noise, and nothing can be better.
 /// assert_eq!(ranking.best().name, "staircase");
 /// assert!(ranking.ratio_to_limit(ranking.best()).is_some_and(|ratio| ratio < 1.0 + 1e-9));
@@ -42,62 +44,65 @@ pub struct Ranking {
 /// ```
 ///
 /// # Errors
-/// If no mechanism serves the request; the message lists why.
-pub fn choose(request: &Request, reached: impl FnMut(&'static str)) -> Result<Ranking, ChoiceError> {
-    ranked(request, true, reached)
+/// If no mechanism meets the requirements; the message lists why.
+pub fn choose(
+    requirements: &Requirements,
+    mut reached: impl FnMut(&'static str),
+) -> Result<Ranking, ChoiceError> {
+    let others = candidates::all(requirements, &mut reached);
+    reached("optimal");
+    let (optimal, proved) = candidates::optimal(requirements);
+    let outcomes = [optimal].into_iter().chain(others).collect();
+    ranked(requirements, outcomes, |best| match requirements.budget.delta() {
+        None => candidates::pure_limit(requirements).map(|limit| limit.least).ok_or_else(|| {
+            let reason = "not known: there is a proof for one number, and for integers that move \
+                by at most 20000";
+            reason.to_string()
+        }),
+        // What some noise reaches bounds the least from above; with bounds on the answer it may
+        // reach below the limit of noise that does not know them.
+        Some(_) => proved.map(|proved| Bounds::new(proved, best.upper().max(proved))),
+    })
 }
 
-/// The same without the linear programme, in a fraction of a second: under a pure budget nothing is missing, with a delta there is no limit.
+/// The ranking for one integer in each of many groups, in milliseconds: the noise of a query.
+///
+/// In the ranking are discrete Laplace, staircase and truncated Laplace noise and, where its table
+/// is short, that of the linear programme. All of them are drawn exactly on integers of any size,
+/// and each has a certified loss, with its `delta`, that adds up. No other mechanism of [`choose`]
+/// can win: under a pure budget the staircase is the best of all noise, and with a `delta` the
+/// programme's is the best of all that does not increase away from zero; where its table is long,
+/// truncated Laplace noise is next to it. No limit is looked for.
 ///
 /// # Errors
 /// As for [`choose`].
-pub fn choose_without_programme(request: &Request) -> Result<Ranking, ChoiceError> {
-    ranked(request, false, |_| ())
+pub fn choose_for_release(requirements: &Requirements) -> Result<Ranking, ChoiceError> {
+    let outcomes = candidates::for_release(requirements);
+    ranked(requirements, outcomes, |_| Err("not known: it was not looked for".to_string()))
 }
 
+/// The candidates in order, with the limit, which the best error may help to find.
 fn ranked(
-    request: &Request,
-    with_programme: bool,
-    mut reached: impl FnMut(&'static str),
+    requirements: &Requirements,
+    outcomes: Vec<Outcome>,
+    limit: impl FnOnce(Bounds) -> Result<Bounds, String>,
 ) -> Result<Ranking, ChoiceError> {
-    let mut serving = Vec::new();
-    let mut refusals = Vec::new();
-    let mut proved = Err("not known: with a delta it takes the linear programme, which was not asked for".to_string());
-    let outcomes = candidates::all(request, &mut reached);
-    if with_programme {
-        reached("optimal");
-        let (made, limit) = candidates::optimal(request);
-        proved = limit;
-        match made {
-            Ok(candidate) => serving.push(candidate),
-            Err(refusal) => refusals.push(refusal),
-        }
-    }
+    let (mut candidates, mut refusals) = (Vec::new(), Vec::new());
     for outcome in outcomes {
         match outcome {
-            Ok(candidate) => serving.push(candidate),
+            Ok(candidate) => candidates.push(candidate),
             Err(refusal) => refusals.push(refusal),
         }
     }
     // By what is certain; stable, so that of equals the one that was tried first leads.
-    serving.sort_by(|a, b| a.error.upper().total_cmp(&b.error.upper()));
-    let Some(best) = serving.first() else {
-        let reasons = refusals.iter().map(|refusal| format!("{}: {}", refusal.mechanism, refusal.reason));
+    candidates.sort_by(|a, b| a.error.upper().total_cmp(&b.error.upper()));
+    let Some(best) = candidates.first() else {
+        let reasons =
+            refusals.iter().map(|refusal| format!("{}: {}", refusal.mechanism, refusal.reason));
         return Err(ChoiceError::NothingFits(reasons.collect::<Vec<_>>().join("; ")));
     };
-    let limit = match request.budget.delta() {
-        None => candidates::pure_limit(request).map(|limit| limit.least).ok_or_else(|| {
-            let reason = "not known: there is a proof for one number, and for integers that move by at most 20000";
-            reason.to_string()
-        }),
-        // What some noise reaches bounds the least from above; with bounds on the answer it may reach below the limit of noise that does not know them.
-        Some(_) => proved.map(|proved| Bounds::new(proved, best.error.upper().max(proved))),
-    };
-    let (limit, no_limit) = match limit {
-        Ok(limit) => (Some(limit), None),
-        Err(reason) => (None, Some(reason)),
-    };
-    Ok(Ranking { limit, no_limit, candidates: serving, refusals, request: request.clone() })
+    let limit = limit(best.error);
+    Ok(Ranking { limit, candidates, refusals, requirements: requirements.clone() })
 }
 
 impl Ranking {
@@ -107,30 +112,39 @@ impl Ranking {
         &self.candidates[0]
     }
 
-    /// How many times the limit the error of a candidate is, at most: against the lower end of the limit.
+    /// How many times the limit the error of a candidate is, at most: against the lower end of the
+    /// limit.
     pub fn ratio_to_limit(&self, candidate: &Candidate) -> Option<f64> {
-        let limit = self.limit?;
-        let ratio =
-            self.request.metric.ratio(Bounds::exact(candidate.error.upper()), Bounds::exact(limit.lower())).upper();
+        let limit = self.limit.as_ref().ok()?;
+        let ratio = self
+            .requirements
+            .metric
+            .ratio(Bounds::exact(candidate.error.upper()), Bounds::exact(limit.lower()))
+            .upper();
         ratio.is_finite().then_some(ratio)
     }
 
     /// What all releases of a candidate keep together.
     ///
-    /// Gaussian noise was calibrated for all of them; others for their share, and the shares add up to no more than the budget.
+    /// Gaussian noise was calibrated for all of them; others for their share, and the shares add up
+    /// to no more than the budget.
     pub fn guarantee(&self, candidate: &Candidate) -> Guarantee {
         let each = candidate.mechanism.released_guarantee();
-        let budget = &self.request.budget;
+        let budget = &self.requirements.budget;
         match (each.notion, budget.releases()) {
             (_, 1) => each,
             (Notion::Pure, _) => Guarantee { epsilon: budget.epsilon(), ..each },
-            (_, _) => Guarantee { epsilon: budget.epsilon(), delta: budget.delta().unwrap_or(0.0), ..each },
+            (_, _) => Guarantee {
+                epsilon: budget.epsilon(),
+                delta: budget.delta().unwrap_or(0.0),
+                ..each
+            },
         }
     }
 
     /// What was asked.
-    pub fn request(&self) -> &Request {
-        &self.request
+    pub fn requirements(&self) -> &Requirements {
+        &self.requirements
     }
 
     /// Why the best is the best, in a sentence.
@@ -141,9 +155,14 @@ impl Ranking {
             Some(ratio) if ratio < 1.0 - 1e-9 => {
                 "; noise that makes no use of the bounds cannot do as well".to_string()
             }
-            Some(ratio) if ratio <= 1.0 + 1e-9 => "; no noise that is added to the answer can do better".to_string(),
+            Some(ratio) if ratio <= 1.0 + 1e-9 => {
+                "; no noise that is added to the answer can do better".to_string()
+            }
             Some(ratio) => {
-                format!("; it is within {:.4}% of the least error of any added noise", 100.0 * (ratio - 1.0))
+                format!(
+                    "; it is within {:.4}% of the least error of any added noise",
+                    100.0 * (ratio - 1.0)
+                )
             }
             None => String::new(),
         };

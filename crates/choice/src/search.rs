@@ -1,7 +1,8 @@
 //! The least value of a function of one variable, searched for without a proof.
 
-/// Where a function is least on `[low, high]`: the best of equally spaced probes, then a golden section between its neighbours until they are within
-/// `tolerance`. Exact for functions with one valley between neighbouring probes; a result that is not the least is merely not the best.
+/// Where a function is least on `[low, high]`: the best of equally spaced probes, then a golden
+/// section between its neighbours until they are within `tolerance`. Exact for functions with one
+/// valley between neighbouring probes; a result that is not the least is merely not the best.
 pub(crate) fn least_by_golden_section(
     mut f: impl FnMut(f64) -> f64,
     low: f64,
@@ -9,12 +10,13 @@ pub(crate) fn least_by_golden_section(
     probes: u32,
     tolerance: f64,
 ) -> f64 {
-    let place = |i: u32| low + (high - low) * f64::from(i) / f64::from(probes - 1);
-    let values: Vec<f64> = (0..probes).map(|i| f(place(i))).collect();
-    let best = (0..probes).min_by(|&a, &b| values[a as usize].total_cmp(&values[b as usize])).unwrap_or(0);
-    let (mut a, mut b) = (place(best.saturating_sub(1)), place((best + 1).min(probes - 1)));
+    let point = |i: u32| low + (high - low) * f64::from(i) / f64::from(probes - 1);
+    let values: Vec<f64> = (0..probes).map(|i| f(point(i))).collect();
+    let best =
+        (0..probes).min_by(|&a, &b| values[a as usize].total_cmp(&values[b as usize])).unwrap_or(0);
+    let (mut a, mut b) = (point(best.saturating_sub(1)), point((best + 1).min(probes - 1)));
     // The end of the range may be the least; a golden section stays inside.
-    let (mut least_at, mut least) = (place(best), values[best as usize]);
+    let (mut least_at, mut least) = (point(best), values[best as usize]);
     let share = 0.5 * (5f64.sqrt() - 1.0);
     let (mut c, mut d) = (b - share * (b - a), a + share * (b - a));
     let (mut at_c, mut at_d) = (f(c), f(d));
@@ -48,7 +50,10 @@ mod tests {
 
     #[test]
     fn valleys_and_ends_are_found() {
-        assert!((least_by_golden_section(|x| (x - 0.3) * (x - 0.3), -1.0, 2.0, 5, 1e-9) - 0.3).abs() < 1e-7);
+        assert!(
+            (least_by_golden_section(|x| (x - 0.3) * (x - 0.3), -1.0, 2.0, 5, 1e-9) - 0.3).abs()
+                < 1e-7
+        );
         assert_eq!(least_by_golden_section(|x| x, 1.0, 2.0, 4, 1e-6), 1.0);
         assert_eq!(least_by_golden_section(|x| -x, 1.0, 2.0, 4, 1e-6), 2.0);
         // The right valley of two, if a probe lies in it.

@@ -1,21 +1,12 @@
 //! The least error of any noise under pure differential privacy.
 //!
-//! **What is optimal.** Let the answer move by at most `D` and `b = e^-epsilon`. A density `f` is private if `f(x) >= b f(y)` wherever `|x - y| <= D`.
-//!
-//! 1. *It may be taken symmetric and falling.* Where `f > s` on a set, `f >= b s` on the set widened by `D`, which is longer by `2D` at least; so the
-//!    symmetric decreasing rearrangement of `f` is private too. It has the same entropy, and no greater expectation of any loss that grows with `|x|`.
-//! 2. *It may be taken to have levels `c b^j` only.* Let `v = -ln f/epsilon`. For a number `u` in `[0, 1)` the function `f_u = exp(-epsilon (floor(v - u) + u))`
-//!    has such levels, falls, and is private because `v` rises by at most 1 over `D`. The average of `f_u` over a uniform `u` is `f` times a constant. So `f` is a
-//!    mixture of noises with levels, and a functional that is linear or concave in `f`, as expected losses and the entropy are, is no greater at one of them.
-//! 3. *Such noise is a staircase.* Level `j >= 1` is at least `D` long, the middle level is of any length. For an expected loss the levels are exactly `D`
-//!    long (Geng and Viswanath, *The optimal noise-adding mechanism in differential privacy*, 2016, Theorem 4, for every loss that is symmetric and grows). For the entropy
-//!    `ln Z + epsilon J`, with `J` the mean level, lengthening a level `j` changes it by a positive multiple of `1 + epsilon (j - J)`: while `epsilon J > 1` a longer middle
-//!    level lowers it, and otherwise every shorter outer level does.
-//!
-//! **The optimum with its proof.** For a loss `l` put `m(u) = sum over k of b^k l(D (k + u))`, `A(g) = integral of m from 0 to g` and `B = A(1)`. The staircase with
-//! its step at `g` has the expected loss `C(g) = (1 - b) [(1 - b) A(g) + b B] / [(1 - b) g + b]`. As `l` grows, `m` does and `A` is convex; so
-//! `m(g) ((1 - b) g + b) - (1 - b) A(g) - b B` does not fall, and the optimum is where it passes zero. A tangent proves it: `A(g) >= A(h) + m(h) (g - h)` makes
-//! `C(g)` at least a quotient of linear functions of `g`, which is least at `g = 0` or `g = 1`. Those two numbers, rounded down, are the limit.
+//! Some staircase is the best noise for every loss that grows, and for the entropy (Geng and
+//! Viswanath, *The optimal noise-adding mechanism in differential privacy*, 2016, Theorem 4). For a
+//! loss `l` put `b = e^-epsilon`, `m(u) = sum over k of b^k l(D (k + u))`, `A(g)` the integral of
+//! `m` from 0 to `g`, and `B = A(1)`. The staircase with its step at `g` has the expected loss
+//! `C(g) = (1 - b) [(1 - b) A(g) + b B] / [(1 - b) g + b]`, which is least where
+//! `m(g) ((1 - b) g + b) - (1 - b) A(g) - b B` passes zero. A tangent of the convex `A` proves that
+//! nothing is below. The proofs are in docs/proofs/staircase_limit.md.
 
 use crate::piecewise_loss::PiecewiseLoss;
 use reticent_numerics::{Bounds, Enclosure, Wide};
@@ -35,7 +26,8 @@ fn decay(epsilon: f64) -> (Wide, Wide) {
     (exponent.exp(), -exponent.exp_m1())
 }
 
-/// A distance in sensitivities, `k + phi` with an integer `k` and `phi` from 0 to 1; both ways of writing it where it might be an integer.
+/// A distance in sensitivities, `k + phi` with an integer `k` and `phi` from 0 to 1; both ways of
+/// writing it where it might be an integer.
 fn split(distance: f64, sensitivity: f64) -> Vec<(f64, Wide)> {
     let whole = Wide::from(distance) / Wide::from(sensitivity);
     let k = whole.bounds().estimate().floor().max(0.0);
@@ -53,14 +45,19 @@ fn split(distance: f64, sensitivity: f64) -> Vec<(f64, Wide)> {
 /// What of an enclosure lies in a range that its number lies in.
 fn within(x: Wide, lower: f64, upper: f64) -> Wide {
     let reach = x.bounds();
-    if reach.lower() >= lower && reach.upper() <= upper { x } else { Wide::from_bounds(reach.clamp(lower, upper)) }
+    if reach.lower() >= lower && reach.upper() <= upper {
+        x
+    } else {
+        Wide::from_bounds(reach.clamp(lower, upper))
+    }
 }
 
 fn hull_of(values: impl Iterator<Item = Wide>) -> Wide {
     values.reduce(|a, b| a.hull(b)).unwrap_or(Wide::from_bounds(Bounds::WHOLE_LINE))
 }
 
-/// The least `P[|error| > t]`: `b^(k+1) / (phi + b (1 - phi))` for `t = (k + phi) D`, by the staircase with its step at `phi`.
+/// The least `P[|error| > t]`: `b^(k+1) / (phi + b (1 - phi))` for `t = (k + phi) D`, by the
+/// staircase with its step at `phi`.
 pub fn least_exceedance(epsilon: f64, sensitivity: f64, t: f64) -> StaircaseLimit {
     let (b, _) = decay(epsilon);
     let parts = split(t, sensitivity);
@@ -72,7 +69,8 @@ pub fn least_exceedance(epsilon: f64, sensitivity: f64, t: f64) -> StaircaseLimi
     StaircaseLimit { gamma, least: hull_of(parts.iter().map(value)).bounds().clamp(0.0, 1.0) }
 }
 
-/// The least `t` with `P[|error| > t] <= outside`, for `outside` between 0 and 1: [`least_exceedance`] solved for `t`. With `b^(k+1) < outside <= b^k`,
+/// The least `t` with `P[|error| > t] <= outside`, for `outside` between 0 and 1:
+/// [`least_exceedance`] solved for `t`. With `b^(k+1) < outside <= b^k`,
 /// `phi = (b^(k+1)/outside - b)/(1 - b)`.
 pub fn least_quantile(epsilon: f64, sensitivity: f64, outside: Bounds) -> StaircaseLimit {
     let (b, one_less_b) = decay(epsilon);
@@ -83,20 +81,28 @@ pub fn least_quantile(epsilon: f64, sensitivity: f64, outside: Bounds) -> Stairc
         let phi = within((power / outside - b) / one_less_b, 0.0, 1.0);
         (phi, (Wide::from(k) + phi) * Wide::from(sensitivity))
     };
-    // Where the quotient might be an integer, both neighbours are tried; at it they agree, with phi = 1 and phi = 0.
+    // Where the quotient might be an integer, both neighbours are tried; at it they agree, with phi
+    // = 1 and phi = 0.
     let (first, last) = (steps.lower().floor().max(0.0), steps.upper().floor().max(0.0));
     let (phi, value) = at(first);
     let least = if last > first { value.hull(at(last).1) } else { value };
-    StaircaseLimit { gamma: phi.bounds().estimate(), least: least.bounds().clamp(0.0, f64::INFINITY) }
+    StaircaseLimit {
+        gamma: phi.bounds().estimate(),
+        least: least.bounds().clamp(0.0, f64::INFINITY),
+    }
 }
 
-/// The least differential entropy, `1 + ln(2 epsilon b D/(1 - b)^2)`, at `gamma = b (epsilon - 1 + b)/(1 - b)^2`.
+/// The least differential entropy, `1 + ln(2 epsilon b D/(1 - b)^2)`, at
+/// `gamma = b (epsilon - 1 + b)/(1 - b)^2`.
 pub fn least_entropy(epsilon: f64, sensitivity: f64) -> StaircaseLimit {
     let (b, one_less_b) = decay(epsilon);
     let square = one_less_b * one_less_b;
     let gamma = b * (Wide::from(epsilon) - one_less_b) / square;
     let inside = Wide::from(2.0 * epsilon) * b * Wide::from(sensitivity) / square;
-    StaircaseLimit { gamma: gamma.bounds().estimate().clamp(0.0, 1.0), least: (Wide::ONE + inside.ln()).bounds() }
+    StaircaseLimit {
+        gamma: gamma.bounds().estimate().clamp(0.0, 1.0),
+        least: (Wide::ONE + inside.ln()).bounds(),
+    }
 }
 
 /// The least expected loss.
@@ -114,7 +120,8 @@ pub fn least_loss(epsilon: f64, sensitivity: f64, loss: &PiecewiseLoss) -> Stair
         }
         if passes(middle) { high = middle } else { low = middle }
     }
-    // The tangent's value at 0 feels the last bit of an f64 where the step is tiny: the place of the zero is taken to more digits.
+    // The tangent's value at 0 feels the last bit of an f64 where the step is tiny: the position of
+    // the zero is taken to more digits.
     let (below, above) = (Wide::from(low), Wide::from(high));
     let (falls, rises) = (programme.slope(below, whole), programme.slope(above, whole));
     let refined = below - falls * (above - below) / (rises - falls);
@@ -123,7 +130,10 @@ pub fn least_loss(epsilon: f64, sensitivity: f64, loss: &PiecewiseLoss) -> Stair
     // A NaN cannot come out of these: a tangent that is not known proves no more than the constant.
     let proved = tangents.into_iter().fold(loss.constant(), f64::max);
     let gamma = if costs[0] < costs[1] { low } else { high };
-    StaircaseLimit { gamma, least: Bounds::new(proved.min(costs[0].min(costs[1])), costs[0].min(costs[1])) }
+    StaircaseLimit {
+        gamma,
+        least: Bounds::new(proved.min(costs[0].min(costs[1])), costs[0].min(costs[1])),
+    }
 }
 
 /// `m`, `A` and the expected loss of a staircase.
@@ -139,20 +149,25 @@ impl<'a> Programme<'a> {
         Programme { epsilon, sensitivity, loss }
     }
 
-    /// `m(u)`. A hinge at `(k + phi) D` adds `D b^k [(u - phi)_+ + (u - phi) b/(1 - b) + b/(1 - b)^2]`, the square
+    /// `m(u)`. A hinge at `(k + phi) D` adds
+    /// `D b^k [(u - phi)_+ + (u - phi) b/(1 - b) + b/(1 - b)^2]`, the square
     /// `D^2 [u^2/(1 - b) + 2 u b/(1 - b)^2 + b (1 + b)/(1 - b)^3]`, the constant `1/(1 - b)`.
     pub(crate) fn at(&self, u: Wide) -> Wide {
         let (b, rest) = decay(self.epsilon);
         let unit = Wide::from(self.sensitivity);
         let mut sum = Wide::from(self.loss.constant()) / rest;
         let quadratic = Wide::from(self.loss.quadratic());
-        let square = u * u / rest + (u * b / (rest * rest)).times_power_of_two(1) + b * (Wide::ONE + b) / rest.powi(3);
+        let square = u * u / rest
+            + (u * b / (rest * rest)).times_power_of_two(1)
+            + b * (Wide::ONE + b) / rest.powi(3);
         sum = sum + quadratic * unit * unit * square;
         for (knot, change) in self.loss.hinges() {
             sum = sum
                 + *change
                     * unit
-                    * self.of_hinge(*knot, |phi| (u - phi).max(Wide::ZERO) + (u - phi) * b / rest + b / (rest * rest));
+                    * self.of_hinge(*knot, |phi| {
+                        (u - phi).max(Wide::ZERO) + (u - phi) * b / rest + b / (rest * rest)
+                    });
         }
         sum
     }
@@ -165,14 +180,17 @@ impl<'a> Programme<'a> {
         let quadratic = Wide::from(self.loss.quadratic());
         let cube = g * g * g / (Wide::from(3.0) * rest);
         let square = cube + g * g * b / (rest * rest) + g * b * (Wide::ONE + b) / rest.powi(3);
-        let mut sum = Wide::from(self.loss.constant()) * g / rest + quadratic * unit * unit * square;
+        let mut sum =
+            Wide::from(self.loss.constant()) * g / rest + quadratic * unit * unit * square;
         for (knot, change) in self.loss.hinges() {
             sum = sum
                 + *change
                     * unit
                     * self.of_hinge(*knot, |phi| {
                         let above = (g - phi).max(Wide::ZERO);
-                        half(above * above) + (half(g * g) - phi * g) * b / rest + g * b / (rest * rest)
+                        half(above * above)
+                            + (half(g * g) - phi * g) * b / rest
+                            + g * b / (rest * rest)
                     });
         }
         sum
@@ -181,7 +199,11 @@ impl<'a> Programme<'a> {
     /// `b^k` times a function of `phi`, for the knot at `(k + phi) D`.
     fn of_hinge(&self, knot: f64, of_phi: impl Fn(Wide) -> Wide) -> Wide {
         let parts = split(knot, self.sensitivity);
-        hull_of(parts.iter().map(|&(k, phi)| (-(Wide::from(self.epsilon) * Wide::from(k))).exp() * of_phi(phi)))
+        hull_of(
+            parts
+                .iter()
+                .map(|&(k, phi)| (-(Wide::from(self.epsilon) * Wide::from(k))).exp() * of_phi(phi)),
+        )
     }
 
     /// `m(g) ((1 - b) g + b) - (1 - b) A(g) - b B`.
@@ -206,7 +228,11 @@ impl<'a> Programme<'a> {
         let (b, rest) = decay(self.epsilon);
         let (slope, value) = (self.at(h), self.integral(h));
         let at = |g: Wide| rest * (rest * (value + slope * (g - h)) + b * whole) / (rest * g + b);
-        at(Wide::ZERO).bounds().lower().min(at(Wide::ONE).bounds().lower()).max(self.loss.constant())
+        at(Wide::ZERO)
+            .bounds()
+            .lower()
+            .min(at(Wide::ONE).bounds().lower())
+            .max(self.loss.constant())
     }
 }
 
@@ -240,11 +266,23 @@ mod tests {
         for row in rows() {
             let epsilon = number(&row["eps"]);
             let gamma = |key: &str| Some(number(&row[format!("gamma_{key}")]));
-            agrees(least_loss(epsilon, 1.0, &PiecewiseLoss::absolute()), number(&row["cost_l1"]), gamma("l1"));
-            agrees(least_loss(epsilon, 1.0, &PiecewiseLoss::square()), number(&row["cost_l2"]), gamma("l2"));
+            agrees(
+                least_loss(epsilon, 1.0, &PiecewiseLoss::absolute()),
+                number(&row["cost_l1"]),
+                gamma("l1"),
+            );
+            agrees(
+                least_loss(epsilon, 1.0, &PiecewiseLoss::square()),
+                number(&row["cost_l2"]),
+                gamma("l2"),
+            );
             agrees(least_entropy(epsilon, 1.0), number(&row["cost_entropy"]), gamma("entropy"));
             for (x, tail) in row["min_tail_P(|X|>x)"].as_object().expect("a table") {
-                agrees(least_exceedance(epsilon, 1.0, x.parse().expect("a number")), number(tail), None);
+                agrees(
+                    least_exceedance(epsilon, 1.0, x.parse().expect("a number")),
+                    number(tail),
+                    None,
+                );
             }
         }
     }
@@ -255,7 +293,10 @@ mod tests {
             for (t, sensitivity) in [(0.3, 1.0), (1.0, 1.0), (2.6, 1.0), (5.5, 3.0), (40.0, 7.0)] {
                 let outside = least_exceedance(epsilon, sensitivity, t).least;
                 let quantile = least_quantile(epsilon, sensitivity, outside).least;
-                assert!((quantile.estimate() / t - 1.0).abs() < 1e-9, "{epsilon} {t}: {quantile:?}");
+                assert!(
+                    (quantile.estimate() / t - 1.0).abs() < 1e-9,
+                    "{epsilon} {t}: {quantile:?}"
+                );
                 assert!(quantile.relative_width() < 1e-6, "{epsilon} {t}: {quantile:?}");
             }
         }
@@ -265,14 +306,18 @@ mod tests {
     fn a_table_that_is_the_absolute_error_has_its_limit() {
         let table = PiecewiseLoss::table(&[(0.0, 0.0), (0.7, 0.7), (3.0, 3.0)]).expect("valid");
         for epsilon in [0.2, 1.0, 5.0] {
-            let (a, b) = (least_loss(epsilon, 2.0, &table), least_loss(epsilon, 2.0, &PiecewiseLoss::absolute()));
+            let (a, b) = (
+                least_loss(epsilon, 2.0, &table),
+                least_loss(epsilon, 2.0, &PiecewiseLoss::absolute()),
+            );
             assert!((a.least.estimate() / b.least.estimate() - 1.0).abs() < 1e-13, "{a:?} {b:?}");
         }
     }
 
     #[test]
     fn no_step_is_below_the_limit() {
-        let table = PiecewiseLoss::table(&[(0.25, 0.0), (0.75, 3.0), (1.5, 3.5), (4.0, 10.0)]).expect("valid");
+        let table = PiecewiseLoss::table(&[(0.25, 0.0), (0.75, 3.0), (1.5, 3.5), (4.0, 10.0)])
+            .expect("valid");
         for epsilon in [0.05, 1.0, 6.0, 30.0] {
             for loss in [&table, &PiecewiseLoss::absolute(), &PiecewiseLoss::square()] {
                 let limit = least_loss(epsilon, 0.5, loss);
@@ -280,7 +325,10 @@ mod tests {
                 let whole = programme.integral(Wide::ONE);
                 for i in 0..=1000 {
                     let cost = programme.cost(Wide::from(f64::from(i) / 1000.0), whole);
-                    assert!(cost.upper() >= limit.least.lower(), "{epsilon} {i}: {cost:?} {limit:?}");
+                    assert!(
+                        cost.upper() >= limit.least.lower(),
+                        "{epsilon} {i}: {cost:?} {limit:?}"
+                    );
                 }
                 assert!(limit.least.relative_width() < 1e-10, "{epsilon}: {limit:?}");
             }
@@ -289,7 +337,8 @@ mod tests {
 
     #[test]
     fn the_averages_of_step_two_are_the_density() {
-        // A falling, private density that is no staircase: Laplace's own. The average over u of floor((v - u)) + u, as in the module's step 2.
+        // A falling, private density that is no staircase: Laplace's own. The average over u of
+        // floor((v - u)) + u, as in the module's step 2.
         let epsilon = 1.3f64;
         let constant = epsilon.exp_m1() / epsilon;
         for v in [0.0, 0.2, 0.9, 1.0, 2.7] {
@@ -298,7 +347,10 @@ mod tests {
                 .map(|i| (f64::from(i) + 0.5) / f64::from(steps))
                 .map(|u| (-epsilon * ((v - u).floor() + u)).exp() / f64::from(steps))
                 .sum();
-            assert!((average / (constant * (-epsilon * v).exp()) - 1.0).abs() < 1e-4, "{v}: {average}");
+            assert!(
+                (average / (constant * (-epsilon * v).exp()) - 1.0).abs() < 1e-4,
+                "{v}: {average}"
+            );
         }
     }
 }

@@ -4,8 +4,9 @@
 
 use reticent_choice::{AbsoluteError, Beyond, Loss, ScalarQuery, SquaredError, limit, optimum};
 use reticent_mechanisms::{
-    Delta, DiscreteGaussianMechanism, DiscreteLaplace, Distance, Epsilon, GaussianMechanism, GaussianMethod, Laplace,
-    Mechanism, Neighbours, Sensitivity, Staircase, StaircaseAim, TruncatedLaplace,
+    Delta, DiscreteGaussianMechanism, DiscreteLaplace, Distance, Epsilon, GaussianMechanism,
+    GaussianMethod, Laplace, Mechanism, Neighbours, Sensitivity, Staircase, StaircaseAim,
+    TruncatedLaplace,
 };
 use reticent_noise::randomness::{RandomBits, SeededRandom};
 
@@ -29,17 +30,25 @@ fn losses_of(mechanism: &dyn Mechanism, t: f64) -> [f64; 3] {
     [errors.mean_absolute.upper(), errors.root_mean_square.square().upper(), beyond]
 }
 
-fn real_mechanisms(distance: f64, epsilon: Epsilon, delta: Delta, t: f64) -> Vec<Box<dyn Mechanism>> {
+fn real_mechanisms(
+    distance: f64,
+    epsilon: Epsilon,
+    delta: Delta,
+    t: f64,
+) -> Vec<Box<dyn Mechanism>> {
     let scalar = Sensitivity::scalar(distance, Neighbours::AddRemove).unwrap();
-    let gaussian =
-        GaussianMechanism::calibrate(GaussianMethod::Analytic, epsilon, delta, Distance::new(distance).unwrap());
+    let gaussian = GaussianMechanism::calibrate(
+        GaussianMethod::Analytic,
+        &Distance::new(distance).unwrap().into(),
+        (epsilon, delta),
+    );
     let mut all: Vec<Box<dyn Mechanism>> = vec![
         Box::new(Laplace::calibrate(&scalar, epsilon).unwrap()),
         Box::new(gaussian.unwrap()),
-        Box::new(TruncatedLaplace::calibrate(&scalar, epsilon, delta).unwrap()),
+        Box::new(TruncatedLaplace::calibrate(&scalar, (epsilon, delta)).unwrap()),
     ];
     for aim in [StaircaseAim::MeanAbsolute, StaircaseAim::MeanSquare, StaircaseAim::Usefulness(t)] {
-        all.push(Box::new(Staircase::calibrate(&scalar, epsilon, aim).unwrap()));
+        all.push(Box::new(Staircase::calibrate(aim, &scalar, epsilon).unwrap()));
     }
     all
 }
@@ -57,14 +66,22 @@ fn no_mechanism_on_real_numbers_is_below_the_limit() {
             .map(|loss| limit(real(distance), epsilon, Some(delta), loss).unwrap());
         for mechanism in real_mechanisms(distance, epsilon, delta, t) {
             for (limit, error) in limits.iter().zip(losses_of(mechanism.as_ref(), t)) {
-                assert!(*limit <= error, "{epsilon:?} {delta:?} {distance} {t}: {limit} > {error} of {mechanism:?}");
+                assert!(
+                    *limit <= error,
+                    "{epsilon:?} {delta:?} {distance} {t}: {limit} > {error} of {mechanism:?}"
+                );
             }
         }
         // A limit of zero would pass all of this.
         let best = optimum(real(distance), epsilon, delta, &AbsoluteError).unwrap();
         assert_eq!(best.limit, limits[0]);
         let close = if delta.get() < 1e-3 { 1.02 } else { 1.2 };
-        assert!(best.loss <= close * best.limit, "{epsilon:?} {delta:?}: {} {}", best.loss, best.limit);
+        assert!(
+            best.loss <= close * best.limit,
+            "{epsilon:?} {delta:?}: {} {}",
+            best.loss,
+            best.limit
+        );
     }
 }
 
@@ -79,20 +96,34 @@ fn no_mechanism_on_integers_is_below_the_limit() {
         let query = ScalarQuery::Integer { sensitivity };
         let (epsilon, delta) = budget(epsilon, delta);
         let discrete: [Box<dyn Mechanism>; 2] = [
-            Box::new(DiscreteLaplace::calibrate(sensitivity, epsilon).unwrap()),
-            Box::new(DiscreteGaussianMechanism::calibrate(epsilon, delta, sensitivity).unwrap()),
+            Box::new(
+                DiscreteLaplace::calibrate(&Sensitivity::whole(sensitivity), epsilon).unwrap(),
+            ),
+            Box::new(
+                DiscreteGaussianMechanism::calibrate(
+                    &Sensitivity::whole(sensitivity),
+                    (epsilon, delta),
+                )
+                .unwrap(),
+            ),
         ];
-        let limits =
-            [&AbsoluteError as &dyn Loss, &SquaredError].map(|loss| limit(query, epsilon, Some(delta), loss).unwrap());
+        let limits = [&AbsoluteError as &dyn Loss, &SquaredError]
+            .map(|loss| limit(query, epsilon, Some(delta), loss).unwrap());
         for mechanism in discrete {
             for (limit, error) in limits.iter().zip(losses_of(mechanism.as_ref(), 1.0)) {
-                assert!(*limit <= error, "{epsilon:?} {delta:?} {sensitivity}: {limit} > {error} of {mechanism:?}");
+                assert!(
+                    *limit <= error,
+                    "{epsilon:?} {delta:?} {sensitivity}: {limit} > {error} of {mechanism:?}"
+                );
             }
         }
-        // Power: for a small exception the limit is near that of real noise without any.
+        // Power: for a small delta the limit is near that of real noise without any.
         let pure = limit(real(sensitivity as f64), epsilon, None, &AbsoluteError).unwrap();
         let small = delta.get() < 1e-6 && epsilon.get() < 1.0;
-        assert!(!small || limits[0] > 0.85 * pure, "{epsilon:?} {delta:?} {sensitivity}: {limits:?} {pure}");
+        assert!(
+            !small || limits[0] > 0.85 * pure,
+            "{epsilon:?} {delta:?} {sensitivity}: {limits:?} {pure}"
+        );
     }
 }
 
@@ -114,13 +145,22 @@ fn integers_agree_with_the_plain_programme() {
         let query = ScalarQuery::Integer { sensitivity: row["sensitivity"].as_u64().unwrap() };
         let best = optimum(query, epsilon, delta, loss.as_ref()).unwrap();
         let (least, least_decreasing) = (number("least"), number("least_decreasing"));
-        // The reference is good to 1e-7, and ends a step or two further out, where a bounded loss has some use for it.
+        // The reference is good to 1e-7, and ends a step or two further out, where a bounded loss
+        // has some use for it.
         let bounded = row["metric"] == "beyond:1";
         assert!(best.limit <= least * (1.0 + 1e-7) + 1e-9, "{row}: {}", best.limit);
         assert!(best.loss >= least_decreasing * (1.0 - 1e-7) - 1e-9, "{row}: {}", best.loss);
-        assert!(best.loss <= least_decreasing * if bounded { 1.02 } else { 1.0 + 1e-5 } + 1e-9, "{row}: {}", best.loss);
+        assert!(
+            best.loss <= least_decreasing * if bounded { 1.02 } else { 1.0 + 1e-5 } + 1e-9,
+            "{row}: {}",
+            best.loss
+        );
         // The limit loses nothing to the lattice, nor to the tests that are left out.
-        assert!(best.limit >= least * if bounded { 0.95 } else { 1.0 - 1e-5 }, "{row}: {}", best.limit);
+        assert!(
+            best.limit >= least * if bounded { 0.95 } else { 1.0 - 1e-5 },
+            "{row}: {}",
+            best.limit
+        );
         decreasing_costs += usize::from(least_decreasing > least * 1.001);
     }
     // That noise should not increase away from zero is an assumption that the limit must not make.
@@ -132,13 +172,22 @@ fn small_losses_have_a_limit_next_to_truncated_laplace_noise() {
     for (epsilon, delta) in [(0.03, 1e-4), (1e-3, 1e-6), (1e-6, 1e-12), (1e-9, 1e-3)] {
         let (epsilon, delta) = budget(epsilon, delta);
         let scalar = Sensitivity::scalar(3.0, Neighbours::AddRemove).unwrap();
-        let errors = losses_of(&TruncatedLaplace::calibrate(&scalar, epsilon, delta).unwrap(), 1.0);
-        for (loss, error) in [(&AbsoluteError as &dyn Loss, errors[0]), (&SquaredError, errors[1])] {
+        let errors =
+            losses_of(&TruncatedLaplace::calibrate(&scalar, (epsilon, delta)).unwrap(), 1.0);
+        for (loss, error) in [(&AbsoluteError as &dyn Loss, errors[0]), (&SquaredError, errors[1])]
+        {
             let least = limit(real(3.0), epsilon, Some(delta), loss).unwrap();
-            assert!(least <= error && least > 0.998 * error, "{epsilon:?} {delta:?} {loss:?}: {least} {error}");
+            assert!(
+                least <= error && least > 0.998 * error,
+                "{epsilon:?} {delta:?} {loss:?}: {least} {error}"
+            );
             // Integers by way of real noise, less what spreading gains.
-            let integers = limit(ScalarQuery::Integer { sensitivity: 3 }, epsilon, Some(delta), loss).unwrap();
-            assert!(integers <= error && integers > 0.99 * least - 0.5, "{epsilon:?} {delta:?}: {integers} {least}");
+            let integers =
+                limit(ScalarQuery::Integer { sensitivity: 3 }, epsilon, Some(delta), loss).unwrap();
+            assert!(
+                integers <= error && integers > 0.99 * least - 0.5,
+                "{epsilon:?} {delta:?}: {integers} {least}"
+            );
         }
     }
 }

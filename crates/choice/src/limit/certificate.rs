@@ -4,8 +4,8 @@ use crate::limit::programme::{Flow, Solution, multiplicity};
 use reticent_numerics::rounding::{add_down, add_up, div_down, mul_down, mul_up, sub_down, sub_up};
 use reticent_numerics::{Bounds, Enclosure};
 
-/// What the proof is about: noise on the integers that is `(epsilon, delta)`-differentially private for moves of `1, ..., steps`, and the losses
-/// `l_k`, not decreasing in `k`.
+/// What the proof is about: noise on the integers that is `(epsilon, delta)`-differentially private
+/// for moves of `1, ..., steps`, and the losses `l_k`, not decreasing in `k`.
 #[derive(Debug)]
 pub(crate) struct Claim<'a> {
     pub steps: usize,
@@ -19,27 +19,16 @@ pub(crate) struct Claim<'a> {
 
 /// A lower bound of the expected loss of all such noise.
 ///
-/// # Proof
-/// The set of laws that keep the promise is convex and symmetric about zero, and the loss is linear and symmetric: so a law may be replaced by the
-/// mean of itself and its mirror image. For such a law `p`, weights `y_ij` from 0 to `h_j` and `c = e^epsilon`,
-///
-/// `sum over i of y_ij (p_i - c p_(i+j)) <= h_j delta`,
-///
-/// because the left side is largest where `y_ij` is `h_j` on a set and 0 outside of it, and there it is the promise times `h_j`. Hence, for every `L`,
-///
-/// `E loss - L + sum_j h_j delta >= sum over k >= 0 of p_k [m_k (l_k - L) + sum of y_ij with |i| = k - c sum of y_ij with |i + j| = k]`
-///
-/// with `m_0 = 1` and `m_k = 2` otherwise. If no bracket is negative, then `E loss >= L - delta sum_j h_j`.
-///
-/// The weights and `h_j` come from the solver; any would do. Those of the whole shift from `i >= 0` on, which decide about the far brackets, are found
-/// anew from outside inwards, each as large as the bracket of `i + steps` allows. Beyond `n` they are constant, `y`, and there each bracket is at least
-/// `2 (l_(n+1) - L) - (c - 1) y`, which is not negative for `y = 2 (l_(n+1) - L)/(c - 1)` or less. The least bracket is then added to `L`, divided by
-/// its `m_k`, if it is negative: a smaller `L` makes no bracket smaller.
+/// For weights `y_ij` from 0 to `h_j`, `c = e^epsilon`, `m_0 = 1` and `m_k = 2` otherwise:
+/// `E loss >= L - delta sum_j h_j` if for no `k` the bracket
+/// `m_k (l_k - L) + sum of y_ij with |i| = k - c sum of y_ij with |i + j| = k` is negative
+/// (docs/proofs/limit_certificate.md). The weights come from the solver; any would do.
 ///
 /// All operations are rounded towards a smaller bound, `c` upwards.
 pub(crate) fn certified_bound(claim: &Claim<'_>, solution: &Solution) -> f64 {
     let ceilings: Vec<f64> = ceilings(claim.steps, &solution.delta_prices);
-    // The prices are approximate: a little below the approximate level the proof may well be better than at it.
+    // The prices are approximate: a little below the approximate level the proof may well be better
+    // than at it.
     let levels = std::iter::once(0.0).chain((0..8).map(|n| 1e-12 * 10f64.powi(n)));
     let cost = ceilings.iter().fold(0.0, |sum, &h| add_up(sum, mul_up(h, claim.delta)));
     let bound = levels
@@ -70,9 +59,14 @@ fn proved_level(claim: &Claim<'_>, flows: &[Flow], ceilings: &[f64], level: f64)
     let mut owed: Vec<f64> = vec![0.0; last + 1];
     for flow in flows.iter().filter(|flow| flow.shift < steps || flow.from < 0) {
         let weight = flow.price.clamp(0.0, ceilings[flow.shift]);
-        let (near, far) = (flow.from.unsigned_abs() as usize, (flow.from + flow.shift as i64).unsigned_abs() as usize);
+        let (near, far) = (
+            flow.from.unsigned_abs() as usize,
+            (flow.from + flow.shift as i64).unsigned_abs() as usize,
+        );
         // A test that reaches beyond the last knot is none of those that are proved here.
-        let (Some(paid), Some(owed)) = (paid.get_mut(near), owed.get_mut(far)) else { return f64::NEG_INFINITY };
+        let (Some(paid), Some(owed)) = (paid.get_mut(near), owed.get_mut(far)) else {
+            return f64::NEG_INFINITY;
+        };
         *paid = add_down(*paid, weight);
         *owed = add_up(*owed, weight);
     }
@@ -125,7 +119,13 @@ mod tests {
     }
 
     fn solved() -> Solution {
-        let programme = Programme { steps: STEPS, epsilon: EPSILON, delta: DELTA, losses: losses(), beyond: 41.0 };
+        let programme = Programme {
+            steps: STEPS,
+            epsilon: EPSILON,
+            delta: DELTA,
+            losses: losses(),
+            beyond: 41.0,
+        };
         programme.solve(Shape::Any { window: 30, stride: 1 }).expect("solvable")
     }
 
@@ -169,7 +169,8 @@ mod tests {
         let bound = certified_bound(&claim(&losses), &solution);
         let stricter = Claim { delta: 0.5 * DELTA, ..claim(&losses) };
         assert!(certified_bound(&stricter, &solution) > bound);
-        // The prices were made for an epsilon of 0.7. With more of it noise can do better, and the proof must not go through unchanged.
+        // The prices were made for an epsilon of 0.7. With more of it noise can do better, and the
+        // proof must not go through unchanged.
         let looser = Claim { epsilon: 0.8, ..claim(&losses) };
         assert!(certified_bound(&looser, &solution) < bound * 0.99);
         let smaller: Vec<f64> = losses.iter().map(|loss| 0.9 * loss).collect();

@@ -12,11 +12,11 @@ pub use pure::pure_limit;
 pub use quantile::quantile_limit;
 
 pub(crate) use mesh::Mesh;
-pub(crate) use programme::{Programme, Shape, Solution, multiplicity};
+pub(crate) use programme::{Programme, Rows, Shape, Solution, interior_point, multiplicity};
 
 use crate::loss::Loss;
 use certificate::{Claim, certified_bound};
-use group::Promise;
+use group::GroupGuarantee;
 use reticent_mechanisms::{Delta, Distance, Epsilon, MechanismError};
 use reticent_numerics::rounding::sub_down;
 
@@ -37,11 +37,11 @@ pub enum ScalarQuery {
 
 /// Why there is no limit.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
-#[non_exhaustive]
 pub enum LimitError {
     /// The noise is too wide for the programme.
     #[error(
-        "noise of this budget reaches over {sensitivities:e} sensitivities, too many for the linear programme of the limit; a larger epsilon or delta is needed"
+        "noise of this budget reaches over {sensitivities:e} sensitivities, too many for the \
+         linear programme of the limit; a larger epsilon or delta is needed"
     )]
     TooWide {
         /// How far it reaches.
@@ -55,28 +55,37 @@ pub enum LimitError {
     Parameter(#[from] MechanismError),
 }
 
-/// Below this delta the limit is taken for this delta: a smaller exception does not make less error possible, and noise without any is such noise.
+/// Below this delta the limit is taken for this delta: a smaller delta does not make less error
+/// possible, and noise without any is such noise.
 const LEAST_DELTA: f64 = 1e-15;
 
-/// The tests of shifts below the whole sensitivity that are made without a second thought, and the most that are made.
+/// The tests of shifts below the whole sensitivity that are made without a second thought, and the
+/// most that are made.
 const FEW_TESTS: usize = 4000;
 const MOST_TESTS: usize = 10_000;
 
-/// A proved lower bound of the expected loss of every noise that keeps a budget: `(epsilon, delta)`-differential privacy, or the pure notion without `delta`.
+/// A proved lower bound of the expected loss of every noise that keeps a budget:
+/// `(epsilon, delta)`-differential privacy, or the pure notion without `delta`.
 ///
-/// Noise here is a random number, independent of the data, that is added to the answer, whatever its law.
+/// Noise here is a random number, independent of the data, that is added to the answer, whatever
+/// its law.
 ///
 /// # How
-/// Without exceptions and for the losses of which the closed form is known, that ([`pure_limit`]). Otherwise noise is put on a lattice (`mesh.rs`), the
-/// linear programme of the least loss there is solved approximately (`programme.rs`), and the prices of its constraints are made into a proof
-/// (`certificate.rs`); for a small `epsilon` many moves are taken together first (`group.rs`). Integers up to 256 lose nothing to the lattice. On real numbers the mean absolute and the mean square error lose about 0.2 percent,
-/// and so does [`crate::Beyond`], for which the lattice is laid so that its jump falls between two cells. Other
-/// losses with jumps lose a first-order term: mostly a percent or two.
+/// Under pure differential privacy and for the losses of which the closed form is known, that
+/// ([`pure_limit`]). Otherwise noise is put on a lattice (`mesh.rs`), the linear programme of the
+/// least loss there is solved approximately (`programme.rs`), and the prices of its constraints are
+/// made into a proof (`certificate.rs`); for a small `epsilon` many moves are taken together first
+/// (`group.rs`). Integers up to 256 lose nothing to the lattice. On real numbers the mean absolute
+/// and the mean square error lose about 0.2 percent, and so does [`crate::Beyond`], for which the
+/// lattice is laid so that its jump falls between two cells. Other losses with jumps lose a
+/// first-order term: mostly a percent or two.
 ///
 /// # What is not assumed
-/// That the best noise does not increase away from zero. Without exceptions that may be assumed (Geng and Viswanath), with them it may not: for
-/// `epsilon = 1/2`, `delta = 0.3` and integers that move by 2, noise with teeth has a mean absolute error of 1.1645, and decreasing noise at least 1.2166
-/// (`reference/integer_limit.json`). At `delta = 1e-4` the difference is below 0.01 percent in every case of that file.
+/// That the best noise does not increase away from zero. Under pure differential privacy that may
+/// be assumed (Geng and Viswanath), with a delta it may not: for `epsilon = 1/2`, `delta = 0.3` and
+/// integers that move by 2, noise with teeth has a mean absolute error of 1.1645, and decreasing
+/// noise at least 1.2166 (`reference/integer_limit.json`). At `delta = 1e-4` the difference is
+/// below 0.01 percent in every case of that file.
 ///
 /// # Example
 /// ```
@@ -91,8 +100,15 @@ const MOST_TESTS: usize = 10_000;
 ///
 /// # Errors
 /// If `epsilon` is above 10, a sensitivity is zero or out of range, or the solver fails.
-pub fn limit(query: ScalarQuery, epsilon: Epsilon, delta: Option<Delta>, loss: &dyn Loss) -> Result<f64, LimitError> {
-    if let (None, ScalarQuery::Real { sensitivity }, Some(aim)) = (delta, query, loss.staircase_aim()) {
+pub fn limit(
+    query: ScalarQuery,
+    epsilon: Epsilon,
+    delta: Option<Delta>,
+    loss: &dyn Loss,
+) -> Result<f64, LimitError> {
+    if let (None, ScalarQuery::Real { sensitivity }, Some(aim)) =
+        (delta, query, loss.staircase_aim())
+    {
         let epsilon = Epsilon::positive(epsilon.get())?;
         return Ok(pure_limit(aim, sensitivity, epsilon).lower());
     }
@@ -104,31 +120,46 @@ pub fn limit(query: ScalarQuery, epsilon: Epsilon, delta: Option<Delta>, loss: &
     if let Some(mesh) = Mesh::for_integers(sensitivity, epsilon, delta)? {
         return Ok(solve(mesh, epsilon, delta, loss)?.bound);
     }
-    // Integer noise, spread evenly over one half to each side, is real noise that keeps the same promise.
+    // Integer noise, spread evenly over one half to each side, is real noise that keeps the same
+    // guarantee.
     let real = real_limit(Distance::new(sensitivity as f64)?, epsilon, delta, loss)?;
     Ok(sub_down(real, loss.greatest_gain_of_spreading()).max(0.0))
 }
 
-fn real_limit(sensitivity: Distance, epsilon: f64, delta: f64, loss: &dyn Loss) -> Result<f64, LimitError> {
-    let Promise { sensitivity, epsilon, delta } = Promise { sensitivity, epsilon, delta }.of_groups()?;
+fn real_limit(
+    sensitivity: Distance,
+    epsilon: f64,
+    delta: f64,
+    loss: &dyn Loss,
+) -> Result<f64, LimitError> {
+    let GroupGuarantee { sensitivity, epsilon, delta } =
+        GroupGuarantee { sensitivity, epsilon, delta }.of_groups()?;
     if let Some(t) = loss.jump() {
         return exceedance_limit(sensitivity, epsilon, delta, t);
     }
     Ok(solve(Mesh::for_reals(sensitivity, epsilon, delta)?, epsilon, delta, loss)?.bound)
 }
 
-/// The limit for a loss that is one beyond `t`: by the mesh that has `t` in the middle between two steps, as nearly as can be, or by counting copies.
-fn exceedance_limit(sensitivity: Distance, epsilon: f64, delta: f64, t: f64) -> Result<f64, LimitError> {
+/// The limit for a loss that is one beyond `t`: by the mesh that has `t` in the middle between two
+/// steps, as nearly as can be, or by counting copies.
+fn exceedance_limit(
+    sensitivity: Distance,
+    epsilon: f64,
+    delta: f64,
+    t: f64,
+) -> Result<f64, LimitError> {
     let packed = packing::least_exceedance(sensitivity, epsilon, delta, t);
     let meshes = match Mesh::family(sensitivity, epsilon, delta) {
         Ok(meshes) => meshes,
         Err(_) if packed > 0.0 => return Ok(packed),
         Err(error) => return Err(error),
     };
-    let places = || meshes.iter().map(|mesh| (mesh.middle_beyond(t), *mesh));
-    let nearest = places().map(|place| place.0).fold(f64::INFINITY, f64::min);
+    let points = || meshes.iter().map(|mesh| (mesh.middle_beyond(t), *mesh));
+    let nearest = points().map(|point| point.0).fold(f64::INFINITY, f64::min);
     // A coarser mesh that is hardly farther will do.
-    let Some((t, mesh)) = places().find(|place| place.0 <= nearest * (1.0 + 5e-4)) else { return Ok(packed) };
+    let Some((t, mesh)) = points().find(|point| point.0 <= nearest * (1.0 + 5e-4)) else {
+        return Ok(packed);
+    };
     Ok(quantile::exceedance_on(mesh, epsilon, delta, t)?.max(packed))
 }
 
@@ -140,10 +171,17 @@ pub(crate) struct Solved {
     pub bound: f64,
 }
 
-/// Both programmes, on finer meshes while limit and noise are more than a hundredth apart; three at most, of which the best is taken.
+/// Both programmes, on finer meshes while limit and noise are more than a hundredth apart; three at
+/// most, of which the best is taken.
 ///
-/// What is gained by a finer mesh is the first order of a loss with jumps. Where the best noise increases somewhere, nothing is.
-pub(crate) fn solve(mesh: Mesh, epsilon: f64, delta: f64, loss: &dyn Loss) -> Result<Solved, LimitError> {
+/// What is gained by a finer mesh is the first order of a loss with jumps. Where the best noise
+/// increases somewhere, nothing is.
+pub(crate) fn solve(
+    mesh: Mesh,
+    epsilon: f64,
+    delta: f64,
+    loss: &dyn Loss,
+) -> Result<Solved, LimitError> {
     let on = |mesh: Mesh| {
         let noise = best_decreasing(mesh, epsilon, delta, loss)?;
         let bound = limit_on(mesh, epsilon, delta, loss, &noise)?;
@@ -164,24 +202,40 @@ pub(crate) fn solve(mesh: Mesh, epsilon: f64, delta: f64, loss: &dyn Loss) -> Re
 }
 
 /// The best noise that does not increase away from zero, approximately.
-fn best_decreasing(mesh: Mesh, epsilon: f64, delta: f64, loss: &dyn Loss) -> Result<Solution, LimitError> {
+pub(crate) fn best_decreasing(
+    mesh: Mesh,
+    epsilon: f64,
+    delta: f64,
+    loss: &dyn Loss,
+) -> Result<Solution, LimitError> {
     let losses: Vec<f64> = (0..=mesh.last).map(|k| mesh.greatest_loss(loss, k)).collect();
     if losses.iter().any(|loss| !loss.is_finite()) {
-        return Err(LimitError::NotSolved("the loss is not finite where noise has to reach".into()));
+        return Err(LimitError::NotSolved(
+            "the loss is not finite where noise has to reach".into(),
+        ));
     }
     Programme { steps: mesh.steps, epsilon, delta, losses, beyond: 0.0 }.solve(Shape::Decreasing)
 }
 
 /// The limit on a mesh, given noise from which the width of the flat top is read.
-fn limit_on(mesh: Mesh, epsilon: f64, delta: f64, loss: &dyn Loss, decreasing: &Solution) -> Result<f64, LimitError> {
+fn limit_on(
+    mesh: Mesh,
+    epsilon: f64,
+    delta: f64,
+    loss: &dyn Loss,
+    decreasing: &Solution,
+) -> Result<f64, LimitError> {
     let mut losses: Vec<f64> = (0..=mesh.last + 1).map(|k| mesh.least_loss(loss, k)).collect();
     let finite = losses.iter().all(|loss| loss.is_finite());
     let Some(beyond) = losses.pop().filter(|_| finite) else {
-        return Err(LimitError::NotSolved("the loss is not finite where noise has to reach".into()));
+        return Err(LimitError::NotSolved(
+            "the loss is not finite where noise has to reach".into(),
+        ));
     };
     let edge = decreasing.probabilities[0] * (-0.5 * epsilon).exp();
     let top = decreasing.probabilities.iter().position(|&p| p < edge).unwrap_or(mesh.last);
-    let window = (top + 1).max(FEW_TESTS / (2 * mesh.steps)).min(mesh.last.saturating_sub(mesh.steps));
+    let window =
+        (top + 1).max(FEW_TESTS / (2 * mesh.steps)).min(mesh.last.saturating_sub(mesh.steps));
     let stride = (mesh.steps * (2 * window + 1)).div_ceil(MOST_TESTS);
     let programme = Programme { steps: mesh.steps, epsilon, delta, losses, beyond };
     let solution = programme.solve(Shape::Any { window, stride })?;

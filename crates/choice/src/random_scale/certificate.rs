@@ -3,25 +3,34 @@
 use super::programme::Problem;
 use reticent_numerics::{Bounds, Enclosure, Jet, Wide};
 
-/// How far below the error of a solution the proof may stay, relative to it: the multiplier is an `f64`, and where the error is a small difference of large
-/// terms its last bit is more than the least of these.
+/// How far below the error of a solution the proof may stay, relative to it: the multiplier is an
+/// `f64`, and where the error is a small difference of large terms its last bit is more than the
+/// least of these.
 const SLACKS: [f64; 4] = [1e-10, 1e-8, 1e-6, 1e-3];
 /// The most pieces of the half line that are looked at.
 const PIECES: usize = 20_000;
 
-/// A number that `c(t) - lambda g(t)` is proved to be at least, for every `t > 0`. At best it is `target` less a relative 1e-10; where nothing near the target can be
-/// proved, zero, which every loss is at least.
+/// A number that `c(t) - lambda g(t)` is proved to be at least, for every `t > 0`. At best it is
+/// `target` less a relative 1e-10; where nothing near the target can be proved, what `c` is never
+/// below.
 ///
 /// # Method
-/// Beyond some `t`, `-lambda g(t) = lambda t (e^-epsilon - e^(-t D))` alone is above the target, and grows from there on. Below, pieces are halved until one of two bounds is
-/// above it: `c` at the far end, where it is least, with `-lambda g` over the piece; or Taylor's formula around the middle `m` with the second derivative over the piece,
-/// `F(m) - |F'(m)| h + min(0, F''/2) h^2` for a piece of half width `h`, and `F(m) - F'(m)^2/(2 F'')` where `F''` is positive.
+/// Beyond some `t`, `-lambda g(t) = lambda t (e^-epsilon - e^(-t D))` alone is above the target,
+/// and grows from there on; for the entropy, which has no lower bound, the sum of both is, and
+/// grows from there on as soon as `-lambda g(t) >= 1`. Below, pieces are halved until one of two
+/// bounds is above it: `c` at the far end, where it is least, with `-lambda g` over the piece; or
+/// Taylor's formula around the middle `m` with the second derivative over the piece, `F(m) -
+/// |F'(m)| h + min(0, F''/2) h^2` for a piece of half width `h`, and `F(m) - F'(m)^2/(2 F'')` where
+/// `F''` is positive.
 pub fn proved_floor(problem: &Problem<'_>, multiplier: f64, target: f64) -> f64 {
-    if !(multiplier > 0.0 && target.is_finite() && target > 0.0) {
-        return 0.0;
+    let least = problem.loss.least();
+    if !(multiplier > 0.0 && target.is_finite() && target > least) {
+        return least;
     }
-    let aims = SLACKS.map(|slack| target * (1.0 - slack));
-    aims.into_iter().find(|&aim| is_proved(problem, multiplier, aim)).unwrap_or(0.0)
+    // The entropy is a logarithm, of which a difference is what a quotient is of others.
+    let size = if least == 0.0 { target } else { 1.0 };
+    let aims = SLACKS.map(|slack| target - slack * size);
+    aims.into_iter().find(|&aim| is_proved(problem, multiplier, aim)).unwrap_or(least)
 }
 
 /// Whether the Lagrangian is proved to be at least `aim` everywhere.
@@ -35,7 +44,8 @@ fn is_proved(problem: &Problem<'_>, multiplier: f64, aim: f64) -> bool {
             continue;
         }
         // In the logarithm where the piece spans more than a factor of two.
-        let cut = if low > 0.0 && high > 2.0 * low { (low * high).sqrt() } else { 0.5 * (low + high) };
+        let cut =
+            if low > 0.0 && high > 2.0 * low { (low * high).sqrt() } else { 0.5 * (low + high) };
         let cut = if low == 0.0 { high.min(1e3 * middle) * 1e-3 } else { cut };
         if cut <= low || cut >= high || high < 1e-290 {
             return false;
@@ -49,9 +59,15 @@ fn is_proved(problem: &Problem<'_>, multiplier: f64, aim: f64) -> bool {
 fn far_end(problem: &Problem<'_>, multiplier: f64, aim: f64, middle: f64) -> Option<f64> {
     let mut t = 2.0 * middle;
     for _ in 0..2000 {
-        let weight = -(Bounds::exact(multiplier) * problem.gain(&Bounds::exact(t)));
+        let at = Bounds::exact(t);
+        let weight = -(Bounds::exact(multiplier) * problem.gain(&at));
         // From the middle on it grows: its derivative is e^-epsilon - e^(-t D) + t D e^(-t D).
-        if weight.lower() >= aim {
+        let reached = if problem.loss.least() == 0.0 {
+            weight.lower() >= aim
+        } else {
+            (problem.loss.at(&at) + weight).lower() >= aim && weight.lower() >= 1.0
+        };
+        if reached {
             return Some(t);
         }
         t *= 2.0;
@@ -65,7 +81,8 @@ fn far_end(problem: &Problem<'_>, multiplier: f64, aim: f64, middle: f64) -> Opt
 /// What the Lagrangian is at least, between two numbers.
 fn least_over(problem: &Problem<'_>, multiplier: f64, low: f64, high: f64) -> f64 {
     let piece = Bounds::new(low, high);
-    let falling = problem.loss.at(&Bounds::exact(high)) - Bounds::exact(multiplier) * problem.gain(&piece);
+    let falling =
+        problem.loss.at(&Bounds::exact(high)) - Bounds::exact(multiplier) * problem.gain(&piece);
     let plain = falling.lower();
     if low == 0.0 {
         return plain;
@@ -74,7 +91,8 @@ fn least_over(problem: &Problem<'_>, multiplier: f64, low: f64, high: f64) -> f6
     let near = problem.lagrangian(multiplier, &Jet::variable(Wide::from(center), 1));
     let over = problem.lagrangian(multiplier, &Jet::variable(piece, 2));
     let half = Bounds::new(0.0, (high - center).max(center - low).next_up());
-    let (value, slope, bend) = (near.coefficient(0).bounds(), near.coefficient(1).bounds().abs(), over.coefficient(2));
+    let (value, slope, bend) =
+        (near.coefficient(0).bounds(), near.coefficient(1).bounds().abs(), over.coefficient(2));
     let bent = Bounds::exact(bend.lower().min(0.0)) * half.square();
     let mut taylor = (value - slope * half + bent).lower();
     if bend.lower() > 0.0 {

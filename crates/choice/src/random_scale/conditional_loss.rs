@@ -3,7 +3,8 @@
 use crate::piecewise_loss::PiecewiseLoss;
 use reticent_numerics::{Bounds, Enclosure};
 
-/// `c(t)`: the expectation of a loss of `|X|` for Laplace noise of inverse scale `t`. It falls with `t`, as the loss grows with the error.
+/// `c(t)`: the expectation of a loss of `|X|` for Laplace noise of inverse scale `t`. It falls with
+/// `t`, as the loss grows with the error.
 #[derive(Clone, Debug, PartialEq)]
 pub enum ConditionalLoss {
     /// `P[|X| > x] = e^(-t x)`.
@@ -12,17 +13,35 @@ pub enum ConditionalLoss {
     Real(PiecewiseLoss),
     /// The same for `X` rounded to the integers, where `P[|N| > n] = e^(-t (n + 1/2))`.
     Rounded(PiecewiseLoss),
+    /// `1 + ln(2/t)`, the differential entropy once `t` is known. It is no loss and can be
+    /// negative; its expectation is a lower bound of the entropy of the mixture.
+    Entropy,
 }
 
 impl ConditionalLoss {
+    /// What `c` is never below: zero, but for the entropy.
+    pub(super) fn least(&self) -> f64 {
+        match self {
+            ConditionalLoss::Exceedance(_)
+            | ConditionalLoss::Real(_)
+            | ConditionalLoss::Rounded(_) => 0.0,
+            ConditionalLoss::Entropy => f64::NEG_INFINITY,
+        }
+    }
+
     /// `c(t)` for `t > 0`.
     pub fn at<E: Enclosure>(&self, t: &E) -> E {
         let decay = |x: f64| (-(t.clone() * t.exactly(x))).exp();
         let carried = |bounds: Bounds| {
-            if bounds.is_exact() { t.exactly(bounds.lower()) } else { t.between(bounds.lower(), bounds.upper()) }
+            if bounds.is_exact() {
+                t.exactly(bounds.lower())
+            } else {
+                t.between(bounds.lower(), bounds.upper())
+            }
         };
         match self {
             ConditionalLoss::Exceedance(x) => decay(*x),
+            ConditionalLoss::Entropy => t.exactly(1.0) + t.exactly(2.0).ln() - t.clone().ln(),
             ConditionalLoss::Real(loss) => {
                 let mut sum = t.exactly(loss.constant());
                 if loss.quadratic() > 0.0 {
@@ -41,7 +60,9 @@ impl ConditionalLoss {
                 if loss.quadratic() > 0.0 {
                     // The sum of (2n + 1) e^(-t (n + 1/2)).
                     let twice = t.exactly(2.0) - gap.clone();
-                    sum = sum + t.exactly(loss.quadratic()) * decay(0.5) * twice / (gap.clone() * gap.clone());
+                    sum = sum
+                        + t.exactly(loss.quadratic()) * decay(0.5) * twice
+                            / (gap.clone() * gap.clone());
                 }
                 for (knot, change) in loss.hinges() {
                     let next = knot.ceil();
@@ -69,11 +90,19 @@ mod tests {
             for loss in [PiecewiseLoss::absolute(), PiecewiseLoss::square(), table.clone()] {
                 let mass = |n: u32| {
                     let beyond = |n: f64| (-t * (n + 0.5)).exp();
-                    if n == 0 { 1.0 - beyond(0.0) } else { beyond(f64::from(n) - 1.0) - beyond(f64::from(n)) }
+                    if n == 0 {
+                        1.0 - beyond(0.0)
+                    } else {
+                        beyond(f64::from(n) - 1.0) - beyond(f64::from(n))
+                    }
                 };
-                let plain: f64 = (0..3000).map(|n| mass(n) * loss.at(f64::from(n)).estimate()).sum();
+                let plain: f64 =
+                    (0..3000).map(|n| mass(n) * loss.at(f64::from(n)).estimate()).sum();
                 let closed = ConditionalLoss::Rounded(loss.clone()).at(&Wide::from(t)).bounds();
-                assert!((closed.estimate() / plain - 1.0).abs() < 1e-11, "{t} {loss:?}: {closed:?} {plain}");
+                assert!(
+                    (closed.estimate() / plain - 1.0).abs() < 1e-11,
+                    "{t} {loss:?}: {closed:?} {plain}"
+                );
             }
         }
     }

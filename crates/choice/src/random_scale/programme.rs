@@ -1,12 +1,15 @@
 //! The best distribution of the inverse scale: a linear programme with one constraint.
 //!
-//! Laplace noise of inverse scale `T` has the loss `epsilon` if `E[T e^(-T D)] >= e^-epsilon E[T]`, that is `E[g(T)] >= 0` with `g(t) = t (e^(-t D) - e^-epsilon)`
-//! (Theorem 4.3 of Mohammady; erratum R1 for the two-point case). The error `E[c(T)]` is linear in the distribution of `T` too. A linear programme with one constraint
-//! besides the total mass has a solution with two points at most: so a two-point `T` is the best of all (erratum R3, where the paper says that it
+//! Laplace noise of inverse scale `T` has the loss `epsilon` if `E[T e^(-T D)] >= e^-epsilon E[T]`,
+//! that is `E[g(T)] >= 0` with `g(t) = t (e^(-t D) - e^-epsilon)` (Theorem 4.3 of Mohammady;
+//! erratum R1 for the two-point case). The error `E[c(T)]` is linear in the distribution of `T`
+//! too. A linear programme with one constraint besides the total mass has a solution with two
+//! points at most: so a two-point `T` is the best of all (erratum R3, where the paper says that it
 //! "brings nothing"), or one point, which is Laplace noise with `t = epsilon/D`.
 //!
-//! **The certificate.** For every `lambda >= 0` and every admissible `T`, `E[c(T)] >= E[c(T) - lambda g(T)] >= inf over t of c(t) - lambda g(t)`. At the optimal `lambda` the
-//! infimum is the optimum, and interval arithmetic (`certificate.rs`) bounds it from below over all `t > 0`.
+//! **The certificate.** For every `lambda >= 0` and every admissible `T`, `E[c(T)] >= E[c(T) -
+//! lambda g(T)] >= inf over t of c(t) - lambda g(t)`. At the optimal `lambda` the infimum is the
+//! optimum, and interval arithmetic (`certificate.rs`) bounds it from below over all `t > 0`.
 
 use super::certificate::proved_floor;
 use super::conditional_loss::ConditionalLoss;
@@ -22,7 +25,8 @@ pub struct BestInverseScale {
     pub two_point: Option<(f64, f64, f64)>,
     /// The error of Laplace noise.
     pub laplace: Bounds,
-    /// The error of the best: Laplace's, or that of the two points with the weight that `epsilon` allows.
+    /// The error of the best: Laplace's, or that of the two points with the weight that `epsilon`
+    /// allows.
     pub cost: Bounds,
     /// No distribution of the inverse scale has a smaller error: proved.
     pub floor: f64,
@@ -30,13 +34,21 @@ pub struct BestInverseScale {
     pub multiplier: f64,
 }
 
-/// The best distribution of the inverse scale of Laplace noise for `epsilon` and a sensitivity, with its certificate.
-pub fn best_inverse_scale(loss: &ConditionalLoss, epsilon: f64, sensitivity: f64) -> BestInverseScale {
+/// The best distribution of the inverse scale of Laplace noise for `epsilon` and a sensitivity,
+/// with its certificate.
+pub fn best_inverse_scale(
+    loss: &ConditionalLoss,
+    epsilon: f64,
+    sensitivity: f64,
+) -> BestInverseScale {
     let problem = Problem { loss, epsilon, sensitivity };
     let middle = epsilon / sensitivity;
     // The middle is rounded, and its noise is that of Laplace's own mechanism but for that.
     let laplace = loss.at(&(Bounds::exact(epsilon) / Bounds::exact(sensitivity)));
-    let pair = problem.coarse(middle).map(|pair| problem.polished(pair)).and_then(|pair| problem.two_point(pair));
+    let pair = problem
+        .coarse(middle)
+        .map(|pair| problem.polished(pair))
+        .and_then(|pair| problem.two_point(pair));
     if let Some((points, cost)) = pair
         && cost.upper() < laplace.lower()
     {
@@ -85,7 +97,8 @@ impl Problem<'_> {
         self.gain(&Jet::variable(Bounds::exact(t), 1)).coefficient(1).estimate()
     }
 
-    /// The best pair of a grid that is dense next to the middle, where the points of a solution part.
+    /// The best pair of a grid that is dense next to the middle, where the points of a solution
+    /// part.
     fn coarse(&self, middle: f64) -> Option<(f64, f64)> {
         let offset = |i: i32| 3e-4 * 10f64.powf(4.8 * f64::from(i) / f64::from(GRID));
         let side = |sign: f64| -> Vec<(f64, f64, f64)> {
@@ -114,14 +127,15 @@ impl Problem<'_> {
         ((c1 - c2) / (g1 - g2)).max(0.0)
     }
 
-    /// Newton's steps to where both points are stationary. The multiplier depends on them to second order only, so that the steps of the two
-    /// points can be made apart.
+    /// Newton's steps to where both points are stationary. The multiplier depends on them to second
+    /// order only, so that the steps of the two points can be made apart.
     fn polished(&self, mut pair: (f64, f64)) -> (f64, f64) {
         for _ in 0..60 {
             let multiplier = self.multiplier(pair);
             let step = |t: f64| {
                 let jet = self.lagrangian(multiplier, &Jet::variable(Bounds::exact(t), 2));
-                let (first, second) = (jet.coefficient(1).estimate(), 2.0 * jet.coefficient(2).estimate());
+                let (first, second) =
+                    (jet.coefficient(1).estimate(), 2.0 * jet.coefficient(2).estimate());
                 // At most a tenth of the way to zero or as far up; downhill where it is not convex.
                 let newton = if second > 0.0 { first / second } else { first.signum() * 0.02 * t };
                 t - newton.clamp(-0.1 * t, 0.1 * t)
@@ -180,17 +194,27 @@ mod tests {
         assert!(rows.len() >= 32);
         for row in rows {
             let epsilon = number(&row["eps"]);
-            let best = best_inverse_scale(&loss_named(row["metric"].as_str().expect("a name")), epsilon, 1.0);
+            let best = best_inverse_scale(
+                &loss_named(row["metric"].as_str().expect("a name")),
+                epsilon,
+                1.0,
+            );
             let laplace = number(&row["laplace_cost"]);
             assert!((best.laplace.estimate() / laplace - 1.0).abs() < 1e-13, "{row}: {best:?}");
             match &row["two_point"] {
                 serde_json::Value::Null => assert_eq!(best.two_point, None, "{row}"),
                 truth => {
                     let (t1, t2, weight) = best.two_point.expect("a pair");
-                    assert!((best.cost.estimate() / number(&truth["cost"]) - 1.0).abs() < 1e-13, "{row}: {best:?}");
+                    assert!(
+                        (best.cost.estimate() / number(&truth["cost"]) - 1.0).abs() < 1e-13,
+                        "{row}: {best:?}"
+                    );
                     // The optimum is flat in all three.
                     for (found, key) in [(t1, "tau1"), (t2, "tau2"), (weight, "w1")] {
-                        assert!((found / number(&truth[key]) - 1.0).abs() < 1e-7, "{row}: {best:?}");
+                        assert!(
+                            (found / number(&truth[key]) - 1.0).abs() < 1e-7,
+                            "{row}: {best:?}"
+                        );
                     }
                     assert!(best.cost.upper() < best.laplace.lower());
                 }
@@ -203,7 +227,8 @@ mod tests {
     #[test]
     fn laplace_is_beaten_from_the_thresholds_of_the_reference_on() {
         let reference = reference();
-        let thresholds = reference["eps_threshold_to_beat_laplace"]["values"].as_object().expect("a table");
+        let thresholds =
+            reference["eps_threshold_to_beat_laplace"]["values"].as_object().expect("a table");
         assert!(thresholds.len() >= 13);
         for (metric, threshold) in thresholds {
             let (loss, threshold) = (loss_named(metric), number(threshold));
@@ -220,18 +245,28 @@ mod tests {
         // Erratum R8: "effective for small epsilon" is the opposite of what holds.
         for epsilon in [0.01, 0.3, 1.0] {
             for loss in ["l1", "l2", "u0.01", "u0.3", "u1", "u2.5"] {
-                assert_eq!(best_inverse_scale(&loss_named(loss), epsilon, 1.0).two_point, None, "{loss} {epsilon}");
+                assert_eq!(
+                    best_inverse_scale(&loss_named(loss), epsilon, 1.0).two_point,
+                    None,
+                    "{loss} {epsilon}"
+                );
             }
         }
         for epsilon in [2.0, 10.0, 30.0] {
-            assert_eq!(best_inverse_scale(&loss_named("u1"), epsilon, 1.0).two_point, None, "{epsilon}");
+            assert_eq!(
+                best_inverse_scale(&loss_named("u1"), epsilon, 1.0).two_point,
+                None,
+                "{epsilon}"
+            );
         }
     }
 
     #[test]
     fn the_sensitivity_is_a_unit() {
-        let (one, four) =
-            (best_inverse_scale(&loss_named("l1"), 5.0, 1.0), best_inverse_scale(&loss_named("l1"), 5.0, 4.0));
+        let (one, four) = (
+            best_inverse_scale(&loss_named("l1"), 5.0, 1.0),
+            best_inverse_scale(&loss_named("l1"), 5.0, 4.0),
+        );
         assert!((four.cost.estimate() / one.cost.estimate() / 4.0 - 1.0).abs() < 1e-13);
         let (a, b) = (one.two_point.expect("a pair"), four.two_point.expect("a pair"));
         assert!((b.0 * 4.0 / a.0 - 1.0).abs() < 1e-6 && (b.2 / a.2 - 1.0).abs() < 1e-6);
