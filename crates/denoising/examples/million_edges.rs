@@ -1,4 +1,5 @@
-//! Trend filtering of order 0 on a grid with a million edges: time and certified duality gap for several penalties.
+//! Trend filtering of order 0 on a grid with a million edges: time and certified duality gap for
+//! several penalties.
 //!
 //! `cargo run --release -p reticent-denoising --example million_edges`
 
@@ -24,7 +25,10 @@ fn main() -> Result<(), Box<dyn Error>> {
     }
     let released = NoisyValues::new(&values, NoiseDeviation::Same(1.0))?;
     println!("{} nodes, {} edges", graph.node_count(), graph.edge_count());
-    println!("{:>7} {:>8} {:>12} {:>16} {:>8}", "lambda", "pieces", "relative gap", "risk for a value", "seconds");
+    println!(
+        "{:>7} {:>8} {:>12} {:>16} {:>8}",
+        "lambda", "pieces", "relative gap", "risk for a value", "seconds"
+    );
     for lambda in [0.2, 1.0, 3.0, 10.0] {
         let start = Instant::now();
         let fit = TrendFilter::new(&graph, Order::Constant).fit(&released, lambda)?;

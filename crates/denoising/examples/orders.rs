@@ -1,6 +1,8 @@
-//! Trend filtering of every order on a road network or a grid: seconds, pieces and certified duality gap for several penalties.
+//! Trend filtering of every order on a road network or a grid: seconds, pieces and certified
+//! duality gap for several penalties.
 //!
-//! `cargo run --release -p reticent-denoising --example orders [-- EDGES.csv]`, where the file has a heading and the ends of an edge, counted from 1, in each line.
+//! `cargo run --release -p reticent-denoising --example orders [-- EDGES.csv]`, where the file has
+//! a heading and the ends of an edge, counted from 1, in each line.
 
 use reticent_denoising::graph::{Graph, NoiseDeviation, NoisyValues, Order, TrendFilter};
 use reticent_noise::randomness::SeededRandom;
@@ -32,7 +34,10 @@ fn main() -> Result<(), Box<dyn Error>> {
     }
     let released = NoisyValues::new(&values, NoiseDeviation::Same(1.0))?;
     println!("{} nodes, {} edges", graph.node_count(), graph.edge_count());
-    println!("{:>9} {:>7} {:>8} {:>12} {:>8}", "order", "lambda", "pieces", "relative gap", "seconds");
+    println!(
+        "{:>9} {:>7} {:>8} {:>12} {:>8}",
+        "order", "lambda", "pieces", "relative gap", "seconds"
+    );
     for order in [Order::Constant, Order::Linear, Order::Quadratic] {
         for lambda in [0.5, 5.0, 50.0, 500.0] {
             let start = Instant::now();
@@ -41,9 +46,14 @@ fn main() -> Result<(), Box<dyn Error>> {
             match fit {
                 Ok(fit) => {
                     let (pieces, gap) = (fit.degrees_of_freedom(), fit.relative_gap());
-                    println!("{:>9} {lambda:>7} {pieces:>8} {gap:>12.1e} {seconds:>8.2}", format!("{order:?}"));
+                    println!(
+                        "{:>9} {lambda:>7} {pieces:>8} {gap:>12.1e} {seconds:>8.2}",
+                        format!("{order:?}")
+                    );
                 }
-                Err(error) => println!("{:>9} {lambda:>7} {error} {seconds:.2}", format!("{order:?}")),
+                Err(error) => {
+                    println!("{:>9} {lambda:>7} {error} {seconds:.2}", format!("{order:?}"))
+                }
             }
         }
     }

@@ -2,7 +2,9 @@
 //!
 //! `cargo run --release -p reticent-denoising --example speed`
 
-use reticent_denoising::shrinkage::{GaussianPrior, JamesStein, SureThreshold, ThresholdKind, Thresholding};
+use reticent_denoising::shrinkage::{
+    GaussianPrior, JamesStein, SureThreshold, ThresholdKind, Thresholding,
+};
 use reticent_denoising::{Denoiser, NoiseDescription, Release};
 use std::error::Error;
 use std::time::Instant;
@@ -11,11 +13,16 @@ const VALUES: usize = 10_000_000;
 
 fn main() -> Result<(), Box<dyn Error>> {
     // Not noise, but as spread out: what is timed does not depend on it.
-    let values: Vec<f64> = (0..VALUES).map(|place| ((place as f64 * 0.618_033_988_75).fract() - 0.5) * 12.0).collect();
+    let values: Vec<f64> =
+        (0..VALUES).map(|index| ((index as f64 * 0.618_033_988_75).fract() - 0.5) * 12.0).collect();
     let start = Instant::now();
     let plain: Vec<f64> = values.iter().map(|value| value * 0.5).collect();
     let pass = start.elapsed().as_secs_f64();
-    println!("{:<44} {pass:>7.3} s   (sum {:.3})", "one pass that allocates", plain.iter().sum::<f64>());
+    println!(
+        "{:<44} {pass:>7.3} s   (sum {:.3})",
+        "one pass that allocates",
+        plain.iter().sum::<f64>()
+    );
     for noise in [NoiseDescription::gaussian(1.0)?, NoiseDescription::laplace(1.0)?] {
         let release = Release::new(values.clone(), noise)?;
         let soft: Box<dyn Denoiser> = Box::new(Thresholding::soft_universal());

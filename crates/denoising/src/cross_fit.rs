@@ -1,9 +1,11 @@
 //! Rules fitted to some of the values and applied to the others.
 
-use crate::error::{DenoisingError, require};
+use crate::consistency::within_bounds;
+use crate::error::DenoisingError;
 use crate::release::{Denoised, Denoiser, Release};
 use crate::rule::PiecewiseLinear;
-use crate::unbiased::{UnbiasedRisk, estimate_from_terms};
+use crate::ruled::{ByRules, Ruled, clamped_rule};
+use reticent_numerics::require;
 
 /// A family of rules from which one is chosen by looking at released values.
 pub trait Fit: std::fmt::Debug {
@@ -19,9 +21,11 @@ pub trait Fit: std::fmt::Debug {
 
 /// A fitted rule whose estimated risk is unbiased all the same.
 ///
-/// The values are dealt into folds by their places, which are public. The rule for a fold is fitted to the other folds. Their noise is independent of this
-/// fold's, so that for this fold the rule is fixed, and the unbiased estimate of a fixed rule's risk ([`crate::unbiased`]) holds: the choice costs no bias, however
-/// flexible the family is. What it costs is that each rule sees fewer values.
+/// The values are dealt into folds by their indices, which are public. The rule for a fold is
+/// fitted to the other folds. Their noise is independent of this fold's, so that for this fold the
+/// rule is fixed, and the unbiased estimate of a fixed rule's risk ([`crate::unbiased`]) holds: the
+/// choice costs no bias, however flexible the family is. What it costs is that each rule sees fewer
+/// values.
 #[derive(Debug)]
 pub struct CrossFitted<F> {
     family: F,
@@ -49,45 +53,33 @@ impl<F: Fit> CrossFitted<F> {
     }
 }
 
-impl<F: Fit> Denoiser for CrossFitted<F> {
-    fn denoise(&self, release: &Release) -> Result<Denoised, DenoisingError> {
-        let count = release.values().len();
+impl<F: Fit> ByRules for CrossFitted<F> {
+    fn ruled(&self, release: &Release) -> Result<Ruled, DenoisingError> {
+        let (method, count) = ("a cross-fitted rule", release.values().len());
         if count < 2 * self.folds {
-            let (method, least) = ("a cross-fitted rule", 2 * self.folds);
+            let least = 2 * self.folds;
             return Err(DenoisingError::TooFew { method, least, given: count });
         }
-        let (noise, (lower, upper)) = (release.noise(), self.bounds);
-        let bounds_scale = match noise.common_scale() {
-            Some(scale) => scale,
-            None if self.bounds == (f64::NEG_INFINITY, f64::INFINITY) || self.bounds == (0.0, f64::INFINITY) => 1.0,
-            None => {
-                let reason = "its scales differ, and then bounds other than zero are not the same rule for all values";
-                return Err(DenoisingError::UnsuitedNoise { method: "a cross-fitted rule", reason });
-            }
-        };
-        let mut values = vec![0.0; count];
-        let mut terms = vec![0.0; count];
-        let mut known = true;
-        for fold in 0..self.folds {
-            let others = release.subset((0..count).filter(|place| place % self.folds != fold));
-            let fitted = self.family.fit(&others)?;
-            let rule = fitted.clamped(lower / bounds_scale, upper / bounds_scale);
-            let unbiased = UnbiasedRisk::new(&rule, noise.shape());
-            known &= unbiased.is_some();
-            for place in (fold..count).step_by(self.folds) {
-                let (value, scale) = (release.values()[place], noise.scale(place));
-                values[place] = scale * rule.apply(value / scale);
-                terms[place] = unbiased.as_ref().map_or(0.0, |risk| scale * scale * risk.at(value / scale));
-            }
-        }
+        let rules = (0..self.folds).map(|fold| {
+            let others = release.subset((0..count).filter(|index| index % self.folds != fold));
+            clamped_rule(&self.family.fit(&others)?, self.bounds, release.noise(), method)
+        });
+        Ok(Ruled::apply(&rules.collect::<Result<Vec<_>, _>>()?, release))
+    }
+}
+
+impl<F: Fit> Denoiser for CrossFitted<F> {
+    fn denoise(&self, release: &Release) -> Result<Denoised, DenoisingError> {
+        let ruled = self.ruled(release)?;
+        let (lower, upper) = self.bounds;
         let mut assumptions = Vec::new();
         if lower.is_finite() || upper.is_finite() {
-            assumptions.push(format!("every true value lies from {lower} to {upper}"));
+            assumptions.push(within_bounds(lower, upper));
         }
         Ok(Denoised {
-            values,
             risk_before: release.risk(),
-            risk_after: known.then(|| estimate_from_terms(terms.into_iter())),
+            risk_after: ruled.risk(release),
+            values: ruled.values,
             assumptions,
             method: format!("{}, fitted in {} folds", self.family.name(), self.folds),
         })
@@ -103,10 +95,13 @@ mod tests {
     #[test]
     fn a_fold_is_denoised_by_the_others() {
         let noise = NoiseDescription::gaussian(1.0).expect("valid");
-        // Even places are large, odd places small: the even ones get the rule of the odd ones, which erases, and the other way round.
-        let values: Vec<f64> = (0..20).map(|place| if place % 2 == 0 { 100.0 } else { 0.1 }).collect();
+        // Even indices are large, odd indices small: the even ones get the rule of the odd ones,
+        // which erases, and the other way round.
+        let values: Vec<f64> =
+            (0..20).map(|index| if index % 2 == 0 { 100.0 } else { 0.1 }).collect();
         let release = Release::new(values, noise).expect("valid");
-        let fitted = CrossFitted::new(LinearShrinkage { towards: Towards::Zero }, 2).expect("valid");
+        let fitted =
+            CrossFitted::new(LinearShrinkage { towards: Towards::Zero }, 2).expect("valid");
         let denoised = fitted.denoise(&release).expect("valid");
         assert_eq!(denoised.values[0], 0.0);
         assert!((denoised.values[1] - 0.1 * (1.0 - 1e-4)).abs() < 1e-12);
@@ -117,14 +112,19 @@ mod tests {
     #[test]
     fn bounds_are_kept_and_bad_ones_refused() {
         let noise = NoiseDescription::laplace(1.0).expect("valid");
-        let values: Vec<f64> = (0..40).map(|place| f64::from(place % 7) * 2.0 - 6.0).collect();
+        let values: Vec<f64> = (0..40).map(|index| f64::from(index % 7) * 2.0 - 6.0).collect();
         let release = Release::new(values, noise).expect("valid");
-        let family = || CrossFitted::new(SureThreshold { kind: ThresholdKind::Soft }, 2).expect("valid");
+        let family =
+            || CrossFitted::new(SureThreshold { kind: ThresholdKind::Soft }, 2).expect("valid");
         let bounded = family().within(0.0, 4.0).expect("valid").denoise(&release).expect("valid");
-        assert!(bounded.values.iter().all(|value| (0.0..=4.0).contains(value)) && bounded.risk_after.is_some());
+        assert!(
+            bounded.values.iter().all(|value| (0.0..=4.0).contains(value))
+                && bounded.risk_after.is_some()
+        );
         assert!(family().within(1.0, 1.0).is_err() && family().within(f64::NAN, 1.0).is_err());
         assert!(CrossFitted::new(SureThreshold { kind: ThresholdKind::Soft }, 1).is_err());
-        let few = Release::new(vec![1.0; 3], NoiseDescription::laplace(1.0).expect("valid")).expect("valid");
+        let few = Release::new(vec![1.0; 3], NoiseDescription::laplace(1.0).expect("valid"))
+            .expect("valid");
         assert!(family().denoise(&few).is_err());
     }
 }

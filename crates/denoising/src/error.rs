@@ -1,28 +1,23 @@
 //! Why there is no denoised vector.
 
 use reticent_noise::NoiseError;
+use reticent_numerics::OutOfRange;
 
-/// Why a release was not denoised. Messages may name released values and public facts; there is nothing else to name.
+/// Why a release was not denoised. Messages may name released values and public facts; there is
+/// nothing else to name.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
-#[non_exhaustive]
 pub enum DenoisingError {
     /// A parameter is outside what the method is defined for.
-    #[error("the parameter `{name}` is {value:e}, but it must be {accepted}")]
-    Parameter {
-        /// The parameter, as the user knows it.
-        name: &'static str,
-        /// What was given.
-        value: f64,
-        /// What would be accepted.
-        accepted: &'static str,
-    },
+    #[error(transparent)]
+    Parameter(#[from] OutOfRange),
     /// A released value that is no number.
     #[error(
-        "released value {place} (counting from 1) is {value}, but it must be finite and at most 1e150 in magnitude"
+        "released value {index} (counting from 1) is {value}, but it must be finite and at most \
+         1e150 in magnitude"
     )]
     Value {
         /// Which one, counting from 1.
-        place: usize,
+        index: usize,
         /// What it is.
         value: f64,
     },
@@ -30,7 +25,10 @@ pub enum DenoisingError {
     #[error("the release holds no values, but it must hold at least one")]
     Empty,
     /// Two lists that belong together differ in length.
-    #[error("there are {given} of `{name}`, but the release has {values} values: there must be as many, one for each")]
+    #[error(
+        "there are {given} of `{name}`, but the release has {values} values: there must be as \
+         many, one for each"
+    )]
     Length {
         /// The list.
         name: &'static str,
@@ -40,7 +38,10 @@ pub enum DenoisingError {
         values: usize,
     },
     /// The method needs more values.
-    #[error("{method} needs at least {least} values in each block, and the release (or a block of it) has {given}")]
+    #[error(
+        "{method} needs at least {least} values in each block, and the release (or a block of it) \
+         has {given}"
+    )]
     TooFew {
         /// The method.
         method: &'static str,
@@ -50,7 +51,10 @@ pub enum DenoisingError {
         given: usize,
     },
     /// The release is not data plus independent noise.
-    #[error("a release by `{mechanism}` is not a number plus independent noise, so there is no noise to remove")]
+    #[error(
+        "a release by `{mechanism}` is not a number plus independent noise, so there is no noise \
+         to remove"
+    )]
     NotAdditive {
         /// The mechanism.
         mechanism: String,
@@ -83,14 +87,4 @@ pub enum DenoisingError {
     /// The description of the noise has a parameter that is not accepted.
     #[error(transparent)]
     Noise(#[from] NoiseError),
-}
-
-/// Passes a parameter that satisfies its condition; a NaN satisfies none.
-pub(crate) fn require(
-    holds: bool,
-    name: &'static str,
-    value: f64,
-    accepted: &'static str,
-) -> Result<f64, DenoisingError> {
-    if holds { Ok(value) } else { Err(DenoisingError::Parameter { name, value, accepted }) }
 }

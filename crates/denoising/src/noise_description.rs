@@ -1,11 +1,14 @@
 //! What is publicly known about the noise in a release.
 
-use crate::error::{DenoisingError, require};
+use crate::error::DenoisingError;
 use crate::shape::Shape;
 use reticent_events::Event;
 use reticent_noise::{
-    DiscreteGaussian, DiscreteLaplace, GaussianMixture, GeneralizedGaussian, RandomScaleLaplace, Staircase,
+    DiscreteGaussian, DiscreteLaplace, GaussianMixture, GeneralizedGaussian, Jittered,
+    RandomScaleLaplace, Staircase, Table, TruncatedLaplace,
 };
+use reticent_numerics::OutOfRange;
+use reticent_numerics::require;
 
 /// Independent noise on each value: one shape, and one scale for all values or one for each.
 ///
@@ -23,7 +26,7 @@ enum Scales {
 }
 
 /// Scales whose squares and reciprocals stay in range.
-fn scale(value: f64) -> Result<f64, DenoisingError> {
+fn scale(value: f64) -> Result<f64, OutOfRange> {
     require((1e-75..=1e75).contains(&value), "scale", value, "a number from 1e-75 to 1e75")
 }
 
@@ -47,7 +50,8 @@ impl NoiseDescription {
     /// Noise of one scale.
     ///
     /// # Errors
-    /// If the scale is not a number from 1e-75 to 1e75, or is not 1 for noise on the integers, whose scale is in its shape.
+    /// If the scale is not a number from 1e-75 to 1e75, or is not 1 for noise on the integers,
+    /// whose scale is in its shape.
     pub fn new(shape: Shape, common: f64) -> Result<Self, DenoisingError> {
         scale(common)?;
         if shape.is_discrete() {
@@ -75,10 +79,12 @@ impl NoiseDescription {
 
     /// The noise of what ran.
     ///
-    /// The rounding of released values to their lattice, and the widening of Gaussian noise for it, are below `2^-30` of the scale and left out.
+    /// The rounding of released values to their lattice, and the widening of Gaussian noise for it,
+    /// are below `2^-30` of the scale and left out.
     ///
     /// # Errors
-    /// If what ran does not add independent noise to each value, or has a parameter that is not accepted.
+    /// If what ran does not add independent noise to each value, or has a parameter that is not
+    /// accepted.
     pub fn of_event(event: &Event) -> Result<Self, DenoisingError> {
         match event {
             Event::Gaussian { sigma, .. } => Self::gaussian(*sigma),
@@ -92,17 +98,37 @@ impl NoiseDescription {
             Event::Staircase { epsilon, gamma, sensitivity } => {
                 Self::new(Shape::Staircase(Staircase::new(*epsilon, *gamma)?), *sensitivity)
             }
+            Event::TruncatedLaplace { scale, support_in_scales, .. } => {
+                let noise = TruncatedLaplace::new(*support_in_scales)?;
+                Self::new(Shape::TruncatedLaplace(noise), *scale)
+            }
+            Event::Tabulated { weights, spacing, .. } => {
+                Self::new(Shape::Table(Jittered(Table::from_parts(weights)?)), *spacing)
+            }
+            // The same noise on each of several values.
+            Event::Repetition { event, .. } => Self::of_event(event),
             Event::GeneralizedGaussian { order, scale, .. } => {
                 Self::new(Shape::GeneralizedGaussian(GeneralizedGaussian::new(*order)?), *scale)
             }
             Event::RandomScaleGaussian { sigmas, .. } => {
                 Self::new(Shape::GaussianMixture(GaussianMixture::new(sigmas.clone())?), 1.0)
             }
-            Event::RandomScaleLaplace { inverse_scale, .. } | Event::RandomScaleLaplaceVector { inverse_scale, .. } => {
+            Event::RandomScaleLaplace { inverse_scale, .. }
+            | Event::RandomScaleLaplaceVector { inverse_scale, .. } => {
                 let noise = RandomScaleLaplace::new(Shape::inverse_scale(inverse_scale)?);
                 Self::new(Shape::RandomScaleLaplace(noise), 1.0)
             }
-            other => Err(DenoisingError::NotAdditive { mechanism: other.mechanism().into() }),
+            Event::TruncatedGeneralizedGaussian { .. }
+            | Event::InflatedGeneralizedGaussian { .. }
+            | Event::RandomizedResponse { .. }
+            | Event::Exponential { .. }
+            | Event::PermuteAndFlip { .. }
+            | Event::Approximate { .. }
+            | Event::ZeroConcentrated { .. }
+            | Event::PoissonSubsampled { .. }
+            | Event::Composition { .. } => {
+                Err(DenoisingError::NotAdditive { mechanism: event.mechanism().into() })
+            }
         }
     }
 
@@ -115,11 +141,14 @@ impl NoiseDescription {
     pub fn common_scale(&self) -> Option<f64> {
         match &self.scales {
             Scales::Same(scale) => Some(*scale),
-            Scales::Each(scales) => scales.first().copied().filter(|first| scales.iter().all(|scale| scale == first)),
+            Scales::Each(scales) => {
+                scales.first().copied().filter(|first| scales.iter().all(|scale| scale == first))
+            }
         }
     }
 
-    /// The scale of value `index`; values beyond the list repeat its last scale, and [`crate::Release::new`] sees to it that there are none.
+    /// The scale of value `index`; values beyond the list repeat its last scale, and
+    /// [`crate::Release::new`] sees to it that there are none.
     pub fn scale(&self, index: usize) -> f64 {
         match &self.scales {
             Scales::Same(scale) => *scale,
@@ -142,10 +171,12 @@ impl NoiseDescription {
     }
 
     /// The description of some of the values.
-    pub(crate) fn subset(&self, places: impl Iterator<Item = usize>) -> Self {
+    pub(crate) fn subset(&self, indices: impl Iterator<Item = usize>) -> Self {
         let scales = match &self.scales {
             Scales::Same(scale) => Scales::Same(*scale),
-            Scales::Each(scales) => Scales::Each(places.filter_map(|place| scales.get(place).copied()).collect()),
+            Scales::Each(scales) => {
+                Scales::Each(indices.filter_map(|index| scales.get(index).copied()).collect())
+            }
         };
         NoiseDescription { shape: self.shape.clone(), scales }
     }
@@ -157,11 +188,22 @@ mod tests {
 
     #[test]
     fn events_that_add_noise_are_understood_and_others_named() {
-        let laplace = NoiseDescription::of_event(&Event::Laplace { scale: 3.0, sensitivity: 1.0 }).expect("additive");
+        let laplace = NoiseDescription::of_event(&Event::Laplace { scale: 3.0, sensitivity: 1.0 })
+            .expect("additive");
         assert_eq!(laplace, NoiseDescription::laplace(3.0).expect("valid"));
         assert_eq!(laplace.variances(2), [18.0, 18.0]);
         let steps = Event::Staircase { epsilon: 1.0, gamma: 0.4, sensitivity: 2.0 };
         assert_eq!(NoiseDescription::of_event(&steps).expect("additive").scale(0), 2.0);
+        let many = Event::Repetition { times: 5, event: Box::new(steps.clone()) };
+        assert_eq!(NoiseDescription::of_event(&many), NoiseDescription::of_event(&steps));
+        let ended =
+            Event::TruncatedLaplace { scale: 3.0, support_in_scales: 40.0, sensitivity: 1.0 };
+        let ended = NoiseDescription::of_event(&ended).expect("additive");
+        assert!((ended.variances(1)[0] - 18.0).abs() < 1e-9, "the tail is all but whole");
+        let table =
+            Event::Tabulated { weights: vec![(2, 0), (1, 0)], sensitivity_steps: 1, spacing: 0.5 };
+        let table = NoiseDescription::of_event(&table).expect("additive");
+        assert!((table.variances(1)[0] - 0.25 * (0.5 + 1.0 / 12.0)).abs() < 1e-12);
         let choice = NoiseDescription::of_event(&Event::Exponential { epsilon: 1.0 });
         assert!(choice.expect_err("no noise").to_string().contains("`exponential`"));
     }
@@ -170,8 +212,15 @@ mod tests {
     fn hostile_scales_are_refused() {
         for bad in [0.0, -1.0, f64::NAN, f64::INFINITY, 1e-80, 1e80] {
             assert!(NoiseDescription::gaussian(bad).is_err(), "{bad}");
-            assert!(NoiseDescription::with_scales(Shape::Laplace, vec![1.0, bad]).is_err(), "{bad}");
-            assert!(NoiseDescription::of_event(&Event::Laplace { scale: bad, sensitivity: 1.0 }).is_err(), "{bad}");
+            assert!(
+                NoiseDescription::with_scales(Shape::Laplace, vec![1.0, bad]).is_err(),
+                "{bad}"
+            );
+            assert!(
+                NoiseDescription::of_event(&Event::Laplace { scale: bad, sensitivity: 1.0 })
+                    .is_err(),
+                "{bad}"
+            );
         }
         let integers = Shape::DiscreteLaplace(DiscreteLaplace::new(2.0).expect("valid"));
         assert!(NoiseDescription::new(integers.clone(), 2.0).is_err());

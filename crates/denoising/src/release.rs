@@ -6,7 +6,8 @@ use serde::Serialize;
 
 /// Released values with the description of their noise: `y_i = theta_i + s_i Z_i`.
 ///
-/// This is all that a denoiser sees. Whatever it does is post-processing: it costs no privacy, for the values were released before.
+/// This is all that a denoiser sees. Whatever it does is post-processing: it costs no privacy, for
+/// the values were released before.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Release {
     values: Vec<f64>,
@@ -20,14 +21,17 @@ impl Release {
     /// Released values and their noise.
     ///
     /// # Errors
-    /// If there are no values, one of them is not a finite number of magnitude at most 1e150, or there is not one scale for each.
+    /// If there are no values, one of them is not a finite number of magnitude at most 1e150, or
+    /// there is not one scale for each.
     pub fn new(values: Vec<f64>, noise: NoiseDescription) -> Result<Self, DenoisingError> {
         if values.is_empty() {
             return Err(DenoisingError::Empty);
         }
         // NaN is in no range.
-        if let Some(index) = values.iter().position(|value| !(-LARGEST_VALUE..=LARGEST_VALUE).contains(value)) {
-            return Err(DenoisingError::Value { place: index + 1, value: values[index] });
+        if let Some(index) =
+            values.iter().position(|value| !(-LARGEST_VALUE..=LARGEST_VALUE).contains(value))
+        {
+            return Err(DenoisingError::Value { index: index + 1, value: values[index] });
         }
         match noise.count() {
             Some(given) if given != values.len() => {
@@ -61,26 +65,38 @@ impl Release {
         }
     }
 
-    /// Some of the values, by their places.
-    pub(crate) fn subset(&self, places: impl Iterator<Item = usize> + Clone) -> Release {
-        let noise = self.noise.subset(places.clone());
-        Release { values: places.filter_map(|place| self.values.get(place).copied()).collect(), noise }
+    /// Some of the values, by their indices.
+    pub(crate) fn subset(&self, indices: impl Iterator<Item = usize> + Clone) -> Release {
+        let noise = self.noise.subset(indices.clone());
+        Release {
+            values: indices.filter_map(|index| self.values.get(index).copied()).collect(),
+            noise,
+        }
     }
 
     /// The variances, which must be finite and above zero.
     ///
     /// # Errors
     /// If they are not; the message names the method.
-    pub(crate) fn finite_variances(&self, method: &'static str) -> Result<Vec<f64>, DenoisingError> {
+    pub(crate) fn finite_variances(
+        &self,
+        method: &'static str,
+    ) -> Result<Vec<f64>, DenoisingError> {
         let variance = self.noise.shape().variance();
         if variance == f64::INFINITY {
-            return Err(DenoisingError::UnsuitedNoise { method, reason: "its variance is infinite" });
+            return Err(DenoisingError::UnsuitedNoise {
+                method,
+                reason: "its variance is infinite",
+            });
         }
         // Noise on the integers of a tiny scale is zero but for a chance below all numbers.
         if variance > 0.0 {
             return Ok(self.variances());
         }
-        Err(DenoisingError::UnsuitedNoise { method, reason: "its variance is too small to be told from zero" })
+        Err(DenoisingError::UnsuitedNoise {
+            method,
+            reason: "its variance is too small to be told from zero",
+        })
     }
 }
 
@@ -100,11 +116,14 @@ pub struct RiskEstimate {
 pub struct Denoised {
     /// The improved values.
     pub values: Vec<f64>,
-    /// The risk of the release as it was: the sum of the variances of its noise. Infinite if a variance is.
+    /// The risk of the release as it was: the sum of the variances of its noise. Infinite if a
+    /// variance is.
     pub risk_before: f64,
-    /// The risk of the improved values. `None` where no estimate is known that its claim would hold for.
+    /// The risk of the improved values. `None` where no estimate is known that its claim would hold
+    /// for.
     pub risk_after: Option<RiskEstimate>,
-    /// What was assumed besides the noise. If an assumption is wrong the values can be worse than before.
+    /// What was assumed besides the noise. If an assumption is wrong the values can be worse than
+    /// before.
     pub assumptions: Vec<String>,
     /// What was done.
     pub method: String,
@@ -112,8 +131,10 @@ pub struct Denoised {
 
 /// A way to improve a release.
 ///
-/// The signature is the privacy argument: a denoiser is given a [`Release`] and what it was constructed with, both public, and nothing else. It is
-/// post-processing, and differential privacy is closed under that. (Probabilistic privacy is not, erratum L4; releases state the approximate promise, which is.)
+/// The signature is the privacy argument: a denoiser is given a [`Release`] and what it was
+/// constructed with, both public, and nothing else. It is post-processing, and differential privacy
+/// is closed under that. (Probabilistic privacy is not, erratum L4; releases state the approximate
+/// guarantee, which is.)
 pub trait Denoiser: std::fmt::Debug {
     /// The improved release.
     ///
@@ -146,7 +167,7 @@ mod tests {
     use crate::shape::Shape;
 
     #[test]
-    fn values_that_are_no_numbers_are_refused_by_place() {
+    fn values_that_are_no_numbers_are_refused_by_index() {
         let noise = NoiseDescription::gaussian(1.0).expect("valid");
         for bad in [f64::NAN, f64::INFINITY, -1e160] {
             let refused = Release::new(vec![0.0, bad], noise.clone()).expect_err("not a number");

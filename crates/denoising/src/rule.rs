@@ -1,10 +1,12 @@
 //! Rules that denoise each value by itself, as piecewise linear functions.
 
-/// A piecewise linear function `rho` of a value in units of its noise's scale, perhaps with jumps: value `y_i` becomes `s_i rho(y_i / s_i)`.
+/// A piecewise linear function `rho` of a value in units of its noise's scale, perhaps with jumps:
+/// value `y_i` becomes `s_i rho(y_i / s_i)`.
 ///
-/// Every rule that treats values one by one is one of these, or is made one by interpolation: thresholds, clipping, linear shrinkage, posterior means. It is worth
-/// the interpolation, because the unbiased estimate of a piecewise linear rule's risk is exact in closed form for each noise that has one
-/// ([`crate::unbiased`]).
+/// Every rule that treats values one by one is one of these, or is made one by interpolation:
+/// thresholds, clipping, linear shrinkage, posterior means. It is worth the interpolation, because
+/// the unbiased estimate of a piecewise linear rule's risk is exact in closed form for each noise
+/// that has one ([`crate::unbiased`]).
 #[derive(Clone, Debug, PartialEq)]
 pub struct PiecewiseLinear {
     /// Where the slope changes or a jump is, in increasing order; at least one.
@@ -13,10 +15,10 @@ pub struct PiecewiseLinear {
     slopes: Vec<f64>,
 }
 
-/// A place where two pieces meet.
+/// A position where two pieces meet.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Knot {
-    /// The place.
+    /// The position.
     pub at: f64,
     /// The limit from below.
     pub below: f64,
@@ -45,13 +47,20 @@ impl PiecewiseLinear {
         Self::joining(knots, 1.0, 1.0)
     }
 
-    /// The interpolation of points in increasing order, continued with the given slopes. `None` if there are no points.
-    pub fn interpolating(points: &[(f64, f64)], slope_before: f64, slope_after: f64) -> Option<Self> {
-        let knots: Vec<_> = points.iter().map(|&(at, value)| Knot { at, below: value, above: value }).collect();
+    /// The interpolation of points in increasing order, continued with the given slopes. `None` if
+    /// there are no points.
+    pub fn interpolating(
+        points: &[(f64, f64)],
+        slope_before: f64,
+        slope_after: f64,
+    ) -> Option<Self> {
+        let knots: Vec<_> =
+            points.iter().map(|&(at, value)| Knot { at, below: value, above: value }).collect();
         (!knots.is_empty()).then(|| Self::joining(knots, slope_before, slope_after))
     }
 
-    /// Lines from knot to knot. Two at one place, as for a threshold of 0, have no values between them, and any slope will do.
+    /// Lines from knot to knot. Two at one position, as for a threshold of 0, have no values
+    /// between them, and any slope will do.
     fn joining(knots: Vec<Knot>, slope_before: f64, slope_after: f64) -> Self {
         let between = knots.windows(2).map(|pair| {
             let length = pair[1].at - pair[0].at;
@@ -76,21 +85,40 @@ impl PiecewiseLinear {
             found
         };
         let edge = |at: f64, value: f64| Knot { at, below: clamp(value), above: clamp(value) };
-        let on_line = |knots: &mut Vec<Knot>, at: f64, value: f64, slope: f64, from: f64, to: f64| {
-            for place in crossings(at, value, slope).into_iter().filter(|place| *place > from && *place < to) {
-                knots.push(edge(place, value + slope * (place - at)));
-            }
-        };
+        let on_line =
+            |knots: &mut Vec<Knot>, at: f64, value: f64, slope: f64, from: f64, to: f64| {
+                for position in crossings(at, value, slope)
+                    .into_iter()
+                    .filter(|position| *position > from && *position < to)
+                {
+                    knots.push(edge(position, value + slope * (position - at)));
+                }
+            };
         let (first, last) = (self.knots[0], self.knots[self.knots.len() - 1]);
-        on_line(&mut knots, first.at, first.below, self.slope_before(), f64::NEG_INFINITY, first.at);
+        on_line(
+            &mut knots,
+            first.at,
+            first.below,
+            self.slope_before(),
+            f64::NEG_INFINITY,
+            first.at,
+        );
         for (index, knot) in self.knots.iter().enumerate() {
             knots.push(Knot { at: knot.at, below: clamp(knot.below), above: clamp(knot.above) });
             if let Some(next) = self.knots.get(index + 1) {
-                on_line(&mut knots, knot.at, knot.above, self.slope_between(index), knot.at, next.at);
+                on_line(
+                    &mut knots,
+                    knot.at,
+                    knot.above,
+                    self.slope_between(index),
+                    knot.at,
+                    next.at,
+                );
             }
         }
         on_line(&mut knots, last.at, last.above, self.slope_after(), last.at, f64::INFINITY);
-        // Far out a line that is not level has left the bounds on one side, if there is a bound there.
+        // Far out a line that is not level has left the bounds on one side, if there is a bound
+        // there.
         let beyond = |slope: f64, upwards: bool| {
             let held = if upwards { upper.is_finite() } else { lower.is_finite() };
             if slope == 0.0 || held { 0.0 } else { slope }
@@ -189,7 +217,8 @@ mod tests {
 
     #[test]
     fn rules_are_their_formulas() {
-        let (soft, hard) = (PiecewiseLinear::soft_threshold(1.5), PiecewiseLinear::hard_threshold(1.5));
+        let (soft, hard) =
+            (PiecewiseLinear::soft_threshold(1.5), PiecewiseLinear::hard_threshold(1.5));
         let line = PiecewiseLinear::affine(2.0, 0.25);
         for step in -40..=40 {
             let z = 0.0999 * f64::from(step);
@@ -214,12 +243,17 @@ mod tests {
             PiecewiseLinear::affine(0.2, 0.0),
         ];
         for rule in rules {
-            for (lower, upper) in [(0.0, f64::INFINITY), (-0.5, 1.2), (f64::NEG_INFINITY, 0.3), (2.0, 9.0)] {
+            for (lower, upper) in
+                [(0.0, f64::INFINITY), (-0.5, 1.2), (f64::NEG_INFINITY, 0.3), (2.0, 9.0)]
+            {
                 let clamped = rule.clamped(lower, upper);
                 for step in -500..=500 {
                     let z = 0.0999 * f64::from(step);
                     let expected = rule.apply(z).max(lower).min(upper);
-                    assert!((clamped.apply(z) - expected).abs() < 1e-12, "{rule:?} {lower} {upper} {z}");
+                    assert!(
+                        (clamped.apply(z) - expected).abs() < 1e-12,
+                        "{rule:?} {lower} {upper} {z}"
+                    );
                 }
             }
         }

@@ -1,7 +1,7 @@
 //! The shape of noise of scale 1: density, tails, moments, as estimates.
 //!
-//! Denoising promises no privacy, so that plain `f64` figures are enough here; where they come from the certified bounds of `reticent-noise` the middle of
-//! the bounds is taken.
+//! Denoising guarantees no privacy, so that plain `f64` figures are enough here; where they come
+//! from the certified bounds of `reticent-noise` the middle of the bounds is taken.
 
 use crate::error::DenoisingError;
 use reticent_noise::error::{exceedance, quantile};
@@ -9,8 +9,8 @@ use reticent_noise::random_scale::{
     Combined, GammaScale, InverseScale, TruncatedGaussianScale, TwoPointScale, UniformScale,
 };
 use reticent_noise::{
-    DiscreteGaussian, DiscreteLaplace, Gaussian, GaussianMixture, GeneralizedGaussian, Laplace, Noise,
-    RandomScaleLaplace, Spread, Staircase,
+    DiscreteGaussian, DiscreteLaplace, Gaussian, GaussianMixture, GeneralizedGaussian, Jittered,
+    Laplace, Noise, RandomScaleLaplace, Staircase, Table, TruncatedLaplace,
 };
 use reticent_numerics::Bounds;
 use reticent_numerics::gamma::gamma;
@@ -18,7 +18,6 @@ use reticent_numerics::normal::normal_sf;
 
 /// A symmetric noise distribution of scale 1.
 #[derive(Clone, Debug, PartialEq)]
-#[non_exhaustive]
 pub enum Shape {
     /// The standard normal distribution.
     Gaussian,
@@ -36,6 +35,11 @@ pub enum Shape {
     DiscreteLaplace(DiscreteLaplace),
     /// Discrete Gaussian noise on the integers.
     DiscreteGaussian(DiscreteGaussian),
+    /// Laplace noise of scale 1 that ends.
+    TruncatedLaplace(TruncatedLaplace),
+    /// Noise from a table, uniform within half a step of each step. On integers the noise is the
+    /// step itself, whose variance is a twelfth less.
+    Table(Jittered<Table>),
 }
 
 /// Runs a generic function of the underlying distribution.
@@ -54,12 +58,14 @@ macro_rules! with_noise {
             Shape::Staircase($noise) => $body,
             Shape::GaussianMixture($noise) => $body,
             Shape::RandomScaleLaplace($noise) => $body,
+            Shape::TruncatedLaplace($noise) => $body,
+            Shape::Table($noise) => $body,
             Shape::DiscreteLaplace(noise) => {
-                let $noise = &Spread(*noise);
+                let $noise = &Jittered(*noise);
                 $body
             }
             Shape::DiscreteGaussian(noise) => {
-                let $noise = &Spread(*noise);
+                let $noise = &Jittered(*noise);
                 $body
             }
         }
@@ -67,15 +73,16 @@ macro_rules! with_noise {
 }
 
 impl Shape {
-    /// The density at `z`. For noise on the integers the probability of the nearest integer, which is the density of the noise with each integer's mass
-    /// spread evenly around it.
+    /// The density at `z`. For noise on the integers the probability of the nearest integer, which
+    /// is the density of the noise with each integer's mass spread evenly around it.
     pub fn density(&self, z: f64) -> f64 {
         let z = z.abs();
         match self {
             Shape::Gaussian => (-0.5 * z * z).exp() / (2.0 * std::f64::consts::PI).sqrt(),
             Shape::Laplace => 0.5 * (-z).exp(),
             shape => with_noise!(shape, noise => {
-                noise.density_bounds(Bounds::exact(z)).estimate() / noise.mass(&Bounds::ONE).estimate()
+                let mass = noise.mass(&Bounds::ONE).estimate();
+                noise.density_bounds(Bounds::exact(z)).estimate() / mass
             }),
         }
     }
@@ -108,11 +115,14 @@ impl Shape {
         matches!(self, Shape::DiscreteLaplace(_) | Shape::DiscreteGaussian(_))
     }
 
-    /// The threshold that `count` draws of pure noise exceed as seldom as Gaussian draws exceed Donoho and Johnstone's `sqrt(2 ln count)`:
-    /// the `t` with `P[|Z| > t] = 2 Q(sqrt(2 ln count))`.
+    /// The threshold that `count` draws of pure noise exceed as seldom as Gaussian draws exceed
+    /// Donoho and Johnstone's `sqrt(2 ln count)`: the `t` with
+    /// `P[|Z| > t] = 2 Q(sqrt(2 ln count))`.
     ///
-    /// For Gaussian noise it is `sqrt(2 ln count)` itself. For Laplace noise it is about `ln count + ln(pi ln count)/2`: the Gaussian formula, with the same
-    /// standard deviation, would let `count exp(-2 sqrt(ln count))` values of pure noise through, 5 of a thousand and 590 of a million.
+    /// For Gaussian noise it is `sqrt(2 ln count)` itself. For Laplace noise it is about
+    /// `ln count + ln(pi ln count)/2`: the Gaussian formula, with the same standard deviation,
+    /// would let `count exp(-2 sqrt(ln count))` values of pure noise through, 5 of a thousand and
+    /// 590 of a million.
     ///
     /// # Errors
     /// If the tails of the noise are not known well enough.
@@ -146,7 +156,11 @@ impl Shape {
             Shape::GaussianMixture(noise) => {
                 let factor = if is_square { 1.0 } else { 3.0 };
                 let mass: f64 = noise.components().iter().map(|&(_, weight)| weight).sum();
-                let sum: f64 = noise.components().iter().map(|&(sigma, weight)| weight * sigma.powi(order)).sum();
+                let sum: f64 = noise
+                    .components()
+                    .iter()
+                    .map(|&(sigma, weight)| weight * sigma.powi(order))
+                    .sum();
                 factor * sum / mass
             }
             Shape::Staircase(noise) => staircase_moment(noise, is_square),
@@ -156,33 +170,51 @@ impl Shape {
                 if is_square {
                     2.0 * q / (rest * rest)
                 } else {
-                    2.0 * q * (1.0 + 11.0 * q + 11.0 * q * q + q * q * q) / (rest.powi(4) * (1.0 + q))
+                    2.0 * q * (1.0 + 11.0 * q + 11.0 * q * q + q * q * q)
+                        / (rest.powi(4) * (1.0 + q))
                 }
             }
             Shape::DiscreteGaussian(noise) => discrete_gaussian_moment(noise.sigma(), order),
             Shape::RandomScaleLaplace(noise) => random_scale_moment(noise, order),
+            Shape::TruncatedLaplace(noise) => {
+                // E|Z|^m = m! - e^-a/(1 - e^-a) sum over j = 1 .. m of a^j m!/j!.
+                let a = noise.support_in_scales();
+                let (terms, whole) = if is_square {
+                    (a * (a + 2.0), 2.0)
+                } else {
+                    (a * (24.0 + a * (12.0 + a * (4.0 + a))), 24.0)
+                };
+                whole - terms / a.exp_m1()
+            }
+            Shape::Table(Jittered(table)) => table_moment(table, is_square),
         }
     }
 
     /// The distribution of an inverse scale that an event describes.
-    pub(crate) fn inverse_scale(event: &reticent_events::InverseScale) -> Result<InverseScale, DenoisingError> {
+    pub(crate) fn inverse_scale(
+        event: &reticent_events::InverseScale,
+    ) -> Result<InverseScale, DenoisingError> {
         use reticent_events::InverseScale as Described;
         Ok(match event {
-            Described::TwoPoint { first, second, weight } => TwoPointScale::new(*first, *second, *weight)?.into(),
+            Described::TwoPoint { first, second, weight } => {
+                TwoPointScale::new(*first, *second, *weight)?.into()
+            }
             Described::Gamma { shape, theta } => GammaScale::new(*shape, *theta)?.into(),
             Described::Uniform { lower, upper } => UniformScale::new(*lower, *upper)?.into(),
             Described::TruncatedGaussian { mu, sigma, lower, upper } => {
                 TruncatedGaussianScale::new(*mu, *sigma, *lower, *upper)?.into()
             }
             Described::Combined { parts } => {
-                let parts = parts.iter().map(|(weight, part)| Ok((*weight, Self::inverse_scale(part)?)));
+                let parts =
+                    parts.iter().map(|(weight, part)| Ok((*weight, Self::inverse_scale(part)?)));
                 Combined::new(parts.collect::<Result<_, DenoisingError>>()?)?.into()
             }
         })
     }
 }
 
-/// `2 a sum_k b^k [((k+g)^(m+1) - k^(m+1)) + b ((k+1)^(m+1) - (k+g)^(m+1))] / (m+1)`, the powers of `k` summed in closed form.
+/// `2 a sum_k b^k [((k+g)^(m+1) - k^(m+1)) + b ((k+1)^(m+1) - (k+g)^(m+1))] / (m+1)`, the powers of
+/// `k` summed in closed form.
 fn staircase_moment(noise: &Staircase, is_square: bool) -> f64 {
     let (b, rest) = ((-noise.epsilon()).exp(), -(-noise.epsilon()).exp_m1());
     let peak = noise.peak(&Bounds::ONE).estimate();
@@ -197,12 +229,23 @@ fn staircase_moment(noise: &Staircase, is_square: bool) -> f64 {
     let binomials: &[f64] = if is_square { &[1.0, 3.0, 3.0] } else { &[1.0, 5.0, 10.0, 10.0, 5.0] };
     // (k + x)^n - k^n = sum_j C(n, j) k^j x^(n-j), j < n.
     let n = binomials.len();
-    let grown = |x: f64| -> f64 { (0..n).map(|j| binomials[j] * sums[j] * x.powi((n - j) as i32)).sum() };
+    let grown =
+        |x: f64| -> f64 { (0..n).map(|j| binomials[j] * sums[j] * x.powi((n - j) as i32)).sum() };
     let upper_half = grown(noise.gamma());
     2.0 * peak * (upper_half + b * (grown(1.0) - upper_half)) / n as f64
 }
 
-/// Summed where the sum is short; beyond `sigma = 6` the difference from the normal moments is below `exp(-2 pi^2 sigma^2) < 1e-300`.
+/// `E (N + U)^m` for a step `N` and `U` uniform on `[-1/2, 1/2)`.
+fn table_moment(table: &Table, is_square: bool) -> f64 {
+    let sum = |power: i32| -> f64 {
+        let term = |(k, weight): (usize, &u128)| 2.0 * (k as f64).powi(power) * *weight as f64;
+        table.weights().iter().enumerate().map(term).sum::<f64>() / table.total() as f64
+    };
+    if is_square { sum(2) + 1.0 / 12.0 } else { sum(4) + 0.5 * sum(2) + 1.0 / 80.0 }
+}
+
+/// Summed where the sum is short; beyond `sigma = 6` the difference from the normal moments is
+/// below `exp(-2 pi^2 sigma^2) < 1e-300`.
 fn discrete_gaussian_moment(sigma: f64, order: i32) -> f64 {
     if sigma > 6.0 {
         return if order == 2 { sigma * sigma } else { 3.0 * sigma.powi(4) };
@@ -213,8 +256,9 @@ fn discrete_gaussian_moment(sigma: f64, order: i32) -> f64 {
     2.0 * range.map(|n| f64::from(n).powi(order) * weight(f64::from(n))).sum::<f64>() / mass
 }
 
-/// `E[Z^m] = 2 m int x^(m-1) P[Z > x] dx`, by the trapezoidal rule in `ln x`, which converges geometrically for tails that are analytic as those of a
-/// mixture of Laplace distributions are. Infinite where the integrand has not become negligible `e^60` magnitudes out.
+/// `E[Z^m] = 2 m int x^(m-1) P[Z > x] dx`, by the trapezoidal rule in `ln x`, which converges
+/// geometrically for tails that are analytic as those of a mixture of Laplace distributions are.
+/// Infinite where the integrand has not become negligible `e^60` magnitudes out.
 fn random_scale_moment(noise: &RandomScaleLaplace, order: i32) -> f64 {
     const STEP: f64 = 0.125;
     let unit = noise.magnitude();
@@ -241,8 +285,14 @@ mod tests {
             Shape::Laplace,
             Shape::GeneralizedGaussian(GeneralizedGaussian::new(3.0).expect("valid")),
             Shape::Staircase(Staircase::new(0.7, 0.3).expect("valid")),
-            Shape::GaussianMixture(GaussianMixture::new(vec![(1.0, 0.75), (4.0, 0.25)]).expect("valid")),
-            Shape::RandomScaleLaplace(RandomScaleLaplace::new(TwoPointScale::new(0.5, 2.0, 0.4).expect("valid"))),
+            Shape::GaussianMixture(
+                GaussianMixture::new(vec![(1.0, 0.75), (4.0, 0.25)]).expect("valid"),
+            ),
+            Shape::RandomScaleLaplace(RandomScaleLaplace::new(
+                TwoPointScale::new(0.5, 2.0, 0.4).expect("valid"),
+            )),
+            Shape::TruncatedLaplace(TruncatedLaplace::new(4.0).expect("valid")),
+            Shape::Table(Jittered(Table::new(vec![40, 30, 30, 5, 4, 1]).expect("valid"))),
         ]
     }
 
@@ -260,7 +310,11 @@ mod tests {
                 fourth += weight * z.powi(4);
             }
             assert!((mass - 1.0).abs() < 1e-5, "{shape:?}: {mass}");
-            assert!((square / shape.variance() - 1.0).abs() < 1e-5, "{shape:?}: {square} {}", shape.variance());
+            assert!(
+                (square / shape.variance() - 1.0).abs() < 1e-5,
+                "{shape:?}: {square} {}",
+                shape.variance()
+            );
             assert!((fourth / shape.fourth_moment() - 1.0).abs() < 1e-5, "{shape:?}: {fourth}");
         }
     }
@@ -273,7 +327,9 @@ mod tests {
             Shape::DiscreteGaussian(DiscreteGaussian::new(7.0).expect("valid")),
         ] {
             let sum = |power: i32| -> f64 {
-                (1..=200).map(|n| 2.0 * shape.density(f64::from(n)) * f64::from(n).powi(power)).sum()
+                (1..=200)
+                    .map(|n| 2.0 * shape.density(f64::from(n)) * f64::from(n).powi(power))
+                    .sum()
             };
             assert!((shape.variance() / sum(2) - 1.0).abs() < 1e-12, "{shape:?}");
             assert!((shape.fourth_moment() / sum(4) - 1.0).abs() < 1e-12, "{shape:?}");
@@ -282,11 +338,20 @@ mod tests {
 
     #[test]
     fn an_infinite_variance_is_infinite() {
-        let heavy = Shape::RandomScaleLaplace(RandomScaleLaplace::new(GammaScale::new(1.8, 1.0).expect("valid")));
+        let heavy = Shape::RandomScaleLaplace(RandomScaleLaplace::new(
+            GammaScale::new(1.8, 1.0).expect("valid"),
+        ));
         assert_eq!(heavy.variance(), f64::INFINITY);
-        // Gamma(k, theta): 2 E[1/T^2] = 2 / (theta^2 (k-1)(k-2)), and the fourth moment is infinite for k <= 4.
-        let lighter = Shape::RandomScaleLaplace(RandomScaleLaplace::new(GammaScale::new(3.5, 0.5).expect("valid")));
-        assert!((lighter.variance() / (2.0 / (0.25 * 2.5 * 1.5)) - 1.0).abs() < 1e-6, "{}", lighter.variance());
+        // Gamma(k, theta): 2 E[1/T^2] = 2 / (theta^2 (k-1)(k-2)), and the fourth moment is infinite
+        // for k <= 4.
+        let lighter = Shape::RandomScaleLaplace(RandomScaleLaplace::new(
+            GammaScale::new(3.5, 0.5).expect("valid"),
+        ));
+        assert!(
+            (lighter.variance() / (2.0 / (0.25 * 2.5 * 1.5)) - 1.0).abs() < 1e-6,
+            "{}",
+            lighter.variance()
+        );
         assert_eq!(lighter.fourth_moment(), f64::INFINITY);
     }
 

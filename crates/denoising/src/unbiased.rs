@@ -1,8 +1,9 @@
 //! Unbiased risk, from an identity that each noise has for itself.
 //!
-//! Let `Y = theta + Z` and `rho` a rule. Then `E (rho(Y) - theta)^2 = E (rho(Y) - Y)^2 - v + 2 E[Z rho(Y)]` with `v = E[Z^2]`, so that an unbiased estimate of the
-//! risk needs a function `h` with `E h(Y) = E[Z rho(Y)]` for every `theta`. In terms of moment generating functions `h` is `rho` with the multiplier
-//! `(ln E e^(uZ))'`. Hence:
+//! Let `Y = theta + Z` and `rho` a rule. Then `E (rho(Y) - theta)^2 = E (rho(Y) - Y)^2 - v + 2 E[Z
+//! rho(Y)]` with `v = E[Z^2]`, so that an unbiased estimate of the risk needs a function `h` with
+//! `E h(Y) = E[Z rho(Y)]` for every `theta`. In terms of moment generating functions `h` is `rho`
+//! with the multiplier `(ln E e^(uZ))'`. Hence:
 //!
 //! | noise | `(ln E e^(uZ))'` | `h(y)` | needs of `rho` |
 //! |---|---|---|---|
@@ -11,15 +12,19 @@
 //! | Laplace | `1/(1/b - u) - 1/(1/b + u)` | `int_0^inf e^(-w/b) (rho(y+w) - rho(y-w)) dw` | nothing |
 //! | discrete Laplace | `sum_k q^k (e^(ku) - e^(-ku))` | `sum_(k>=1) q^k (rho(y+k) - rho(y-k))` | nothing |
 //!
-//! The last two are the identity of an infinitely divisible distribution: `(ln E e^(uZ))' = sigma^2 u + int w e^(uw) L(dw)` with its Lévy measure `L`. For the
-//! Laplace distribution `L(dw) = e^(-|w|/b) dw/|w|`. An equal form is `h = 2 b^2 E rho'(y + W)` with `W` Laplace of scale `b`, since
-//! `int_z^inf t f(t) dt = 2 b^2 (f * f)(z)`. The average makes jumps harmless: under Laplace noise a hard threshold has an unbiased risk, which under
-//! Gaussian noise it has not.
+//! The last two are the identity of an infinitely divisible distribution:
+//! `(ln E e^(uZ))' = sigma^2 u + int w e^(uw) L(dw)` with its Lévy measure `L`. For the Laplace
+//! distribution `L(dw) = e^(-|w|/b) dw/|w|`. An equal form is `h = 2 b^2 E rho'(y + W)` with `W`
+//! Laplace of scale `b`, since `int_z^inf t f(t) dt = 2 b^2 (f * f)(z)`. The average makes jumps
+//! harmless: under Laplace noise a hard threshold has an unbiased risk, which under Gaussian noise
+//! it has not.
 //!
-//! Other noises (generalized Gaussian, staircase, mixtures, discrete Gaussian) have no such `h` that is known here, and get no estimate but for affine rules.
+//! Other noises (generalized Gaussian, staircase, mixtures, discrete Gaussian) have no such `h`
+//! that is known here, and get no estimate but for affine rules.
 //!
 //! # References
-//! Stein, *Estimation of the mean of a multivariate normal distribution*, 1981. Steutel and van Harn, *Infinite divisibility of probability distributions on the real line*, 2004.
+//! Stein, *Estimation of the mean of a multivariate normal distribution*, 1981. Steutel and van
+//! Harn, *Infinite divisibility of probability distributions on the real line*, 2004.
 
 use crate::release::{Release, RiskEstimate};
 use crate::rule::PiecewiseLinear;
@@ -52,9 +57,10 @@ impl<'a> UnbiasedRisk<'a> {
         let noise_times = match (rule.constant_slope(), shape) {
             (Some(slope), _) => NoiseTimes::Constant(variance * slope),
             (None, Shape::Gaussian) => rule.is_continuous().then_some(NoiseTimes::Slope)?,
-            (None, Shape::Laplace) => {
-                NoiseTimes::Exponential { ahead: averages_ahead(rule), behind: averages_behind(rule) }
-            }
+            (None, Shape::Laplace) => NoiseTimes::Exponential {
+                ahead: averages_ahead(rule),
+                behind: averages_behind(rule),
+            },
             (None, Shape::DiscreteLaplace(noise)) => NoiseTimes::Geometric { scale: noise.scale() },
             _ => return None,
         };
@@ -63,7 +69,7 @@ impl<'a> UnbiasedRisk<'a> {
 
     /// `rho(z)` and `h(z)`.
     #[inline]
-    fn value_and_noise_times(&self, z: f64) -> (f64, f64) {
+    pub fn value_and_noise_times(&self, z: f64) -> (f64, f64) {
         let rank = self.rule.rank(z);
         let piece = self.rule.piece_of_rank(rank);
         let (value, slope) = (piece.at(z), piece.slope());
@@ -77,7 +83,9 @@ impl<'a> UnbiasedRisk<'a> {
                     value + slope
                 };
                 let before = match rank.checked_sub(1) {
-                    Some(left) => damped(value, -slope, z - self.rule.knots()[left].at, behind[left]),
+                    Some(left) => {
+                        damped(value, -slope, z - self.rule.knots()[left].at, behind[left])
+                    }
                     None => value - slope,
                 };
                 after - before
@@ -97,11 +105,16 @@ impl<'a> UnbiasedRisk<'a> {
     }
 }
 
-/// The risk of a rule that was fixed before the release was seen: the sum of the coordinates' unbiased estimates.
+/// The risk of a rule that was fixed before the release was seen: the sum of the coordinates'
+/// unbiased estimates.
 ///
-/// The standard error is the root of `sum (r_i - mean)^2`. Given `theta` the terms are independent with different means, so that its square is on average the
-/// variance plus the spread of the means: on the large side.
-pub(crate) fn risk_of_fixed_rule(rule: &PiecewiseLinear, release: &Release) -> Option<RiskEstimate> {
+/// The standard error is the root of `sum (r_i - mean)^2`. Given `theta` the terms are independent
+/// with different means, so that its square is on average the variance plus the spread of the
+/// means: on the large side.
+pub(crate) fn risk_of_fixed_rule(
+    rule: &PiecewiseLinear,
+    release: &Release,
+) -> Option<RiskEstimate> {
     let unbiased = UnbiasedRisk::new(rule, release.noise().shape())?;
     let terms = release.values().iter().enumerate().map(|(index, value)| {
         let scale = release.noise().scale(index);
@@ -154,14 +167,20 @@ fn averages_behind(rule: &PiecewiseLinear) -> Vec<f64> {
             None => knots[0].below - rule.slope_before(),
             Some(before) => {
                 let slope = rule.slope_between(before);
-                damped(knots[index].below, -slope, knots[index].at - knots[before].at, averages[before])
+                damped(
+                    knots[index].below,
+                    -slope,
+                    knots[index].at - knots[before].at,
+                    averages[before],
+                )
             }
         };
     }
     averages
 }
 
-/// `sum_(k>=1) q^k rho(z + k direction)`, piece by piece: `sum_(j>=0) q^j (a + c j) = a/(1-q) + c q/(1-q)^2`.
+/// `sum_(k>=1) q^k rho(z + k direction)`, piece by piece:
+/// `sum_(j>=0) q^j (a + c j) = a/(1-q) + c q/(1-q)^2`.
 fn geometric_sum(rule: &PiecewiseLinear, z: f64, direction: f64, scale: f64) -> f64 {
     let (q, rest) = ((-1.0 / scale).exp(), -(-1.0 / scale).exp_m1());
     let series = |value: f64, slope: f64| value / rest + slope * q / (rest * rest);
@@ -172,14 +191,19 @@ fn geometric_sum(rule: &PiecewiseLinear, z: f64, direction: f64, scale: f64) -> 
         let piece = rule.piece(x);
         let (value, slope) = (piece.at(x), piece.slope() * direction);
         let rank = rule.rank(x);
-        let edge =
-            if direction > 0.0 { rule.knots().get(rank) } else { rank.checked_sub(1).map(|left| &rule.knots()[left]) };
+        let edge = if direction > 0.0 {
+            rule.knots().get(rank)
+        } else {
+            rank.checked_sub(1).map(|left| &rule.knots()[left])
+        };
         let weight = (-k / scale).exp();
         let Some(edge) = edge else { return sum + weight * series(value, slope) };
         // The steps before the next piece. A piece holds its left end and not its right one.
         let distance = (edge.at - x) * direction;
         let steps = if direction > 0.0 { distance.ceil().max(1.0) } else { distance.floor() + 1.0 };
-        sum += weight * (series(value, slope) - (-steps / scale).exp() * series(value + slope * steps, slope));
+        sum += weight
+            * (series(value, slope)
+                - (-steps / scale).exp() * series(value + slope * steps, slope));
         // Beyond 2^53 adding one step may change nothing; then the next number is as good.
         k = (k + steps).max(k.next_up());
     }
@@ -202,7 +226,8 @@ mod tests {
         ]
     }
 
-    /// Both sides of `E h(Y) = E[Z rho(Y)]` and of the risk by the plainest quadrature, on the line.
+    /// Both sides of `E h(Y) = E[Z rho(Y)]` and of the risk by the plainest quadrature, on the
+    /// line.
     #[test]
     fn the_identity_holds_for_every_theta() {
         for shape in [Shape::Gaussian, Shape::Laplace] {
@@ -222,8 +247,14 @@ mod tests {
                         estimate += weight * unbiased.at(theta + z);
                         risk += weight * (rule.apply(theta + z) - theta).powi(2);
                     }
-                    assert!((left - right).abs() < 5e-4, "{shape:?} {rule:?} {theta}: {left} {right}");
-                    assert!((estimate - risk).abs() < 2e-3, "{shape:?} {rule:?} {theta}: {estimate} {risk}");
+                    assert!(
+                        (left - right).abs() < 5e-4,
+                        "{shape:?} {rule:?} {theta}: {left} {right}"
+                    );
+                    assert!(
+                        (estimate - risk).abs() < 2e-3,
+                        "{shape:?} {rule:?} {theta}: {estimate} {risk}"
+                    );
                 }
             }
         }
@@ -235,7 +266,9 @@ mod tests {
         let shape = Shape::DiscreteLaplace(noise);
         let points = [(-4.5, -2.0), (-1.2, 0.0), (2.0, 0.7), (3.5, 0.2), (9.0, 4.0)];
         let wiggly = PiecewiseLinear::interpolating(&points, 0.5, -0.25).expect("points");
-        for rule in [PiecewiseLinear::soft_threshold(2.6), PiecewiseLinear::hard_threshold(2.5), wiggly] {
+        for rule in
+            [PiecewiseLinear::soft_threshold(2.6), PiecewiseLinear::hard_threshold(2.5), wiggly]
+        {
             let unbiased = UnbiasedRisk::new(&rule, &shape).expect("known");
             for theta in [-3.0, 0.0, 1.0, 6.0] {
                 let sum = |term: &dyn Fn(f64) -> f64| -> f64 {
@@ -248,16 +281,20 @@ mod tests {
         }
     }
 
-    /// Scales at which whole numbers are no longer all representable: the sum ends, and is that of Laplace noise of the same scale.
+    /// Scales at which whole numbers are no longer all representable: the sum ends, and is that of
+    /// Laplace noise of the same scale.
     #[test]
     fn huge_integer_noise_is_laplace_noise() {
         let scale = 1e15;
-        let points: Vec<(f64, f64)> = (-60..=60).map(|step| (0.18 * f64::from(step), f64::from(step % 5))).collect();
+        let points: Vec<(f64, f64)> =
+            (-60..=60).map(|step| (0.18 * f64::from(step), f64::from(step % 5))).collect();
         let unit = PiecewiseLinear::interpolating(&points, 1.0, 1.0).expect("points");
-        let scaled: Vec<(f64, f64)> = points.iter().map(|(at, value)| (at * scale, value * scale)).collect();
+        let scaled: Vec<(f64, f64)> =
+            points.iter().map(|(at, value)| (at * scale, value * scale)).collect();
         let wide = PiecewiseLinear::interpolating(&scaled, 1.0, 1.0).expect("points");
         let shape = Shape::DiscreteLaplace(DiscreteLaplace::new(scale).expect("valid"));
-        let (discrete, smooth) = (UnbiasedRisk::new(&wide, &shape), UnbiasedRisk::new(&unit, &Shape::Laplace));
+        let (discrete, smooth) =
+            (UnbiasedRisk::new(&wide, &shape), UnbiasedRisk::new(&unit, &Shape::Laplace));
         let (discrete, smooth) = (discrete.expect("known"), smooth.expect("known"));
         for z in [0.0, 0.3, -4.0, 20.0] {
             let ratio = discrete.at((z * scale).round()) / (scale * scale) - smooth.at(z);
@@ -270,7 +307,9 @@ mod tests {
         let shape = Shape::GeneralizedGaussian(GeneralizedGaussian::new(4.0).expect("valid"));
         assert!(UnbiasedRisk::new(&PiecewiseLinear::soft_threshold(1.0), &shape).is_none());
         assert!(UnbiasedRisk::new(&PiecewiseLinear::affine(0.0, 0.5), &shape).is_some());
-        assert!(UnbiasedRisk::new(&PiecewiseLinear::hard_threshold(1.0), &Shape::Gaussian).is_none());
+        assert!(
+            UnbiasedRisk::new(&PiecewiseLinear::hard_threshold(1.0), &Shape::Gaussian).is_none()
+        );
     }
 
     #[test]

@@ -1,13 +1,14 @@
 //! The risks that graph methods claim, against the truth, over seeded releases.
 //!
-//! Each check compares a mean over releases with zero by its own standard error. The bound of 6 standard errors is crossed with probability 2e-9
-//! by a normal mean; for means over 2000 releases or more of figures with light tails the probability stays far below 1e-6. There are 18 checks.
+//! Each check compares a mean over releases with zero by its own standard error. The bound of 6
+//! standard errors is crossed with probability 2e-9 by a normal mean; for means over 2000 releases
+//! or more of figures with light tails the probability stays far below 1e-6. There are 18 checks.
 
 #![allow(clippy::unwrap_used, clippy::panic)]
 
 use reticent_denoising::graph::{
-    GaussianRisk, Graph, Loss, NoiseDeviation, NoisyValues, Order, SpanningForest, Threshold, TrendFilter, Wavelets,
-    denoise_with_wavelets,
+    GaussianRisk, Graph, Loss, NoiseDeviation, NoisyValues, Order, SpanningForest, Threshold,
+    TrendFilter, Wavelets, denoise_with_wavelets,
 };
 use reticent_noise::randomness::SeededRandom;
 use reticent_noise::{Gaussian, Lattice, Sampler};
@@ -27,7 +28,8 @@ fn truth() -> Vec<f64> {
 fn standard_errors(figures: &[f64]) -> f64 {
     let count = figures.len() as f64;
     let mean = figures.iter().sum::<f64>() / count;
-    let variance = figures.iter().map(|figure| (figure - mean).powi(2)).sum::<f64>() / (count - 1.0);
+    let variance =
+        figures.iter().map(|figure| (figure - mean).powi(2)).sum::<f64>() / (count - 1.0);
     mean / (variance / count).sqrt()
 }
 
@@ -44,9 +46,11 @@ fn errors_of_the_estimate(
     for seed in 0..releases {
         let mut random = SeededRandom::new(seed);
         let mut noise = |sigma: f64| sigma * lattice.value(sampler.draw(&mut random).unwrap());
-        let noisy: Vec<f64> = truth.iter().zip(deviations).map(|(theta, &sigma)| theta + noise(sigma)).collect();
+        let noisy: Vec<f64> =
+            truth.iter().zip(deviations).map(|(theta, &sigma)| theta + noise(sigma)).collect();
         let stated: Vec<f64> = deviations.iter().map(|sigma| sigma * overstated).collect();
-        let (values, risk) = denoise(&NoisyValues::new(&noisy, NoiseDeviation::Each(&stated)).unwrap());
+        let (values, risk) =
+            denoise(&NoisyValues::new(&noisy, NoiseDeviation::Each(&stated)).unwrap());
         let squares = values.iter().zip(&truth).map(|(value, theta)| (value - theta).powi(2));
         let loss: f64 = match risk.loss {
             Loss::SquaredError => squares.sum(),
@@ -59,12 +63,20 @@ fn errors_of_the_estimate(
     (errors, excess)
 }
 
-fn check(name: &str, releases: u64, deviations: &[f64], denoise: impl Fn(&NoisyValues) -> (Vec<f64>, GaussianRisk)) {
+fn check(
+    name: &str,
+    releases: u64,
+    deviations: &[f64],
+    denoise: impl Fn(&NoisyValues) -> (Vec<f64>, GaussianRisk),
+) {
     let (errors, excess) = errors_of_the_estimate(releases, deviations, 1.0, &denoise);
     let bias = standard_errors(&errors);
     assert!(bias.abs() < MOST_STANDARD_ERRORS, "{name}: biased by {bias} standard errors");
     let too_large = standard_errors(&excess);
-    assert!(too_large < MOST_STANDARD_ERRORS, "{name}: the claimed standard error is too small, by {too_large}");
+    assert!(
+        too_large < MOST_STANDARD_ERRORS,
+        "{name}: the claimed standard error is too small, by {too_large}"
+    );
     let mean_square = errors.iter().map(|error| error * error).sum::<f64>();
     assert!(
         -excess.iter().sum::<f64>() < mean_square,

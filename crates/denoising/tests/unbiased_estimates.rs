@@ -1,13 +1,16 @@
-//! Estimates that say they are unbiased are: over 10,000 seeded releases the estimate minus the loss has mean zero.
+//! Estimates that say they are unbiased are: over 10,000 seeded releases the estimate minus the
+//! loss has mean zero.
 #![allow(clippy::unwrap_used, clippy::panic)]
 
 mod simulation;
 
 use reticent_denoising::bayes::{Deconvolution, Prior, SeparableBayes};
-use reticent_denoising::consistency::{Direction, LinearConstraints, Monotone, NoisyTotal, Total, Within};
+use reticent_denoising::consistency::{
+    Direction, LinearConstraints, Monotone, NoisyTotal, Total, Within,
+};
 use reticent_denoising::shrinkage::{
-    GaussianPrior, JamesStein, LinearShrinkage, Multiscale, SureThreshold, Target, Threshold, ThresholdKind,
-    Thresholding, Towards,
+    GaussianPrior, JamesStein, LinearShrinkage, Multiscale, SureThreshold, Target, Threshold,
+    ThresholdKind, Thresholding, Towards,
 };
 use reticent_denoising::{CrossFitted, Denoiser, NoiseDescription, Shape};
 use reticent_noise::DiscreteLaplace;
@@ -17,7 +20,7 @@ const RELEASES: usize = 10_000;
 
 /// Sparse, with a few large values, and non-negative as some of the projections assume.
 fn theta() -> Vec<f64> {
-    (0..24).map(|place| [0.0, 0.0, 1.0, 0.0, 7.0, 2.0][place % 6]).collect()
+    (0..24).map(|index| [0.0, 0.0, 1.0, 0.0, 7.0, 2.0][index % 6]).collect()
 }
 
 fn threshold(kind: ThresholdKind) -> Box<dyn Denoiser> {
@@ -40,7 +43,12 @@ fn for_noise_with_an_identity() -> Vec<Box<dyn Denoiser>> {
         threshold(ThresholdKind::Soft),
         Box::new(Within::non_negative()),
         Box::new(Within::new(0.0, 7.0).unwrap()),
-        Box::new(CrossFitted::new(SureThreshold { kind: ThresholdKind::Soft }, 2).unwrap().within(0.0, 9.0).unwrap()),
+        Box::new(
+            CrossFitted::new(SureThreshold { kind: ThresholdKind::Soft }, 2)
+                .unwrap()
+                .within(0.0, 9.0)
+                .unwrap(),
+        ),
     ]
 }
 
@@ -48,7 +56,10 @@ fn for_noise_with_an_identity() -> Vec<Box<dyn Denoiser>> {
 fn assert_unbiased(denoiser: &dyn Denoiser, difference: simulation::Mean, error: simulation::Mean) {
     assert!(difference.agrees_with(0.0), "{denoiser:?}: {difference:?}");
     // Power: a bias of a tenth of the risk would be seen.
-    assert!(6.0 * difference.standard_error() < 0.1 * error.value, "{denoiser:?}: {difference:?} {error:?}");
+    assert!(
+        6.0 * difference.standard_error() < 0.1 * error.value,
+        "{denoiser:?}: {difference:?} {error:?}"
+    );
 }
 
 #[test]
@@ -70,7 +81,8 @@ fn gaussian_noise() {
     let mut sorted = theta();
     sorted.sort_by(f64::total_cmp);
     let monotone = Monotone { direction: Direction::Increasing };
-    let (error, _, difference) = simulate(&monotone, &sorted, &noise, &mut gaussian(1.5, 99), RELEASES);
+    let (error, _, difference) =
+        simulate(&monotone, &sorted, &noise, &mut gaussian(1.5, 99), RELEASES);
     assert_unbiased(&monotone, difference, error);
 }
 
@@ -104,7 +116,8 @@ fn discrete_laplace_noise() {
     }
 }
 
-/// Posterior means under a prior that is not where the true values come from. Fewer releases of more values: each makes a table of integrals.
+/// Posterior means under a prior that is not where the true values come from. Fewer releases of
+/// more values: each makes a table of integrals.
 #[test]
 fn bayes_with_a_wrong_prior() {
     let theta = theta().repeat(10);
@@ -117,10 +130,11 @@ fn bayes_with_a_wrong_prior() {
     assert_unbiased(&denoiser, difference, error);
 }
 
-/// Empirical Bayes chooses a whole function, and its cross-fitted risk is unbiased all the same. Fewer releases: each fits two priors.
+/// Empirical Bayes chooses a whole function, and its cross-fitted risk is unbiased all the same.
+/// Fewer releases: each fits two priors.
 #[test]
 fn empirical_bayes() {
-    let theta: Vec<f64> = (0..100).map(|place| if place % 5 == 0 { 8.0 } else { 0.0 }).collect();
+    let theta: Vec<f64> = (0..100).map(|index| if index % 5 == 0 { 8.0 } else { 0.0 }).collect();
     let denoiser = CrossFitted::new(Deconvolution, 2).unwrap();
     let noise = NoiseDescription::laplace(1.0).unwrap();
     let (error, _, difference) = simulate(&denoiser, &theta, &noise, &mut laplace(1.0, 7), 2000);
@@ -129,28 +143,39 @@ fn empirical_bayes() {
     assert!(error.value < 130.0, "{error:?}");
 }
 
-/// James-Stein under Laplace noise: right to first order in 1/d, and not without the fourth cumulant's term.
+/// James-Stein under Laplace noise: right to first order in 1/d, and not without the fourth
+/// cumulant's term.
 #[test]
 fn james_stein_under_laplace_noise() {
-    let theta: Vec<f64> = (0..60).map(|place| f64::from(place % 4)).collect();
+    let theta: Vec<f64> = (0..60).map(|index| f64::from(index % 4)).collect();
     let noise = NoiseDescription::laplace(1.0).unwrap();
     let denoiser = JamesStein::positive_part();
-    let (error, _, difference) = simulate(&denoiser, &theta, &noise, &mut laplace(1.0, 11), 20 * RELEASES);
-    // The correction is 2 c k/(v^2 S^2) v summed: about 2 * 58 * 3 * 2 * 60/S^2 with S = E|y|^2/v = 165.
+    let (error, _, difference) =
+        simulate(&denoiser, &theta, &noise, &mut laplace(1.0, 11), 20 * RELEASES);
+    // The correction is 2 c k/(v^2 S^2) v summed: about 2 * 58 * 3 * 2 * 60/S^2 with S = E|y|^2/v
+    // = 165.
     let correction = 2.0 * 58.0 * 3.0 * 2.0 * 60.0 / 165f64.powi(2);
     assert!(difference.value.abs() < 0.35 * correction, "{difference:?} {correction} {error:?}");
-    assert!(6.0 * difference.standard_error() < 0.65 * correction, "{difference:?}: too noisy to tell");
+    assert!(
+        6.0 * difference.standard_error() < 0.65 * correction,
+        "{difference:?}: too noisy to tell"
+    );
 }
 
 /// Multiscale shrinkage under Laplace noise: the bias is below 2% of the risk.
 #[test]
 fn multiscale_shrinkage_under_laplace_noise() {
-    let theta: Vec<f64> = (0..128).map(|place| f64::from(place % 3) + f64::from(place / 16)).collect();
+    let theta: Vec<f64> =
+        (0..128).map(|index| f64::from(index % 3) + f64::from(index / 16)).collect();
     let noise = NoiseDescription::laplace(1.0).unwrap();
     let denoiser = Multiscale::line(128, Some(32)).unwrap();
-    let (error, _, difference) = simulate(&denoiser, &theta, &noise, &mut laplace(1.0, 51), 10 * RELEASES);
+    let (error, _, difference) =
+        simulate(&denoiser, &theta, &noise, &mut laplace(1.0, 51), 10 * RELEASES);
     assert!(difference.value.abs() < 0.02 * error.value, "{difference:?} {error:?}");
-    assert!(6.0 * difference.standard_error() < 0.02 * error.value, "{difference:?}: too noisy to tell");
+    assert!(
+        6.0 * difference.standard_error() < 0.02 * error.value,
+        "{difference:?}: too noisy to tell"
+    );
 }
 
 /// A total with noise of its own.

@@ -9,21 +9,26 @@ use crate::shape::Shape;
 /// The posterior mean under the prior that makes the released values most likely.
 ///
 /// # Method
-/// If the true values were independent draws from a prior `G`, the released ones would be draws from the density `G * f` with the noise density `f`. The prior of greatest
-/// likelihood (Kiefer and Wolfowitz 1956) is found on a grid of a quarter of the noise's standard deviation, among grid points next to released values, by the
-/// EM algorithm, which raises the likelihood in every step. The likelihood is concave in the weights, so that
-/// `max_j D_j - sum_j g_j D_j`, with the gradient `D`, bounds what is missing; the iteration ends when the bound on the mean log likelihood is `1e-4` or after 200
-/// steps. Fewer steps mean a smoother prior, not a wrong rule: its risk is estimated, not assumed.
+/// If the true values were independent draws from a prior `G`, the released ones would be draws
+/// from the density `G * f` with the noise density `f`. The prior of greatest likelihood (Kiefer
+/// and Wolfowitz 1956) is found on a grid of a quarter of the noise's standard deviation, among
+/// grid points next to released values, by the EM algorithm, which raises the likelihood in every
+/// step. The likelihood is concave in the weights, so that `max_j D_j - sum_j g_j D_j`, with the
+/// gradient `D`, bounds what is missing; the iteration ends when the bound on the mean log
+/// likelihood is `1e-4` or after 200 steps. Fewer steps mean a smoother prior, not a wrong rule:
+/// its risk is estimated, not assumed.
 ///
-/// A share `1/n` of the prior is spread over the whole line with the density `1/(n * range)`. Under it the posterior mean of `y` is `y`; so a value far from all that
-/// the prior was fitted to is left as it is, instead of being pulled to the nearest grid point.
+/// A share `1/n` of the prior is spread over the whole line with the density `1/(n * range)`. Under
+/// it the posterior mean of `y` is `y`; so a value far from all that the prior was fitted to is
+/// left as it is, instead of being pulled to the nearest grid point.
 ///
-/// The rule is tabulated at an eighth of the standard deviation and interpolated, which makes it piecewise linear. Nothing says that the true values are draws from anything;
+/// The rule is tabulated at an eighth of the standard deviation and interpolated, which makes it
+/// piecewise linear. Nothing says that the true values are draws from anything;
 /// [`crate::CrossFitted`] estimates the risk of the rule whatever they are.
 ///
 /// # References
-/// Robbins, *The empirical Bayes approach to statistical decision problems*, 1964. Jiang and Zhang, *General maximum likelihood empirical Bayes estimation of normal
-/// means*, 2009.
+/// Robbins, *The empirical Bayes approach to statistical decision problems*, 1964. Jiang and
+/// Zhang, *General maximum likelihood empirical Bayes estimation of normal means*, 2009.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Deconvolution;
 
@@ -33,7 +38,8 @@ const BINS: f64 = 16.0;
 const GRID: i64 = 4;
 /// Bins to a step of the table.
 const TABLE: i64 = 2;
-/// Beyond this many bins the density of the noise counts as zero: 24 standard deviations, where Laplace noise has a density of `e^-34` of its peak.
+/// Beyond this many bins the density of the noise counts as zero: 24 standard deviations, where
+/// Laplace noise has a density of `e^-34` of its peak.
 const REACH: i64 = 384;
 /// Grid points are fewer than this.
 const LARGEST_GRID: usize = 1 << 13;
@@ -48,12 +54,14 @@ impl Fit for Deconvolution {
     fn fit(&self, release: &Release) -> Result<PiecewiseLinear, DenoisingError> {
         let noise = release.noise();
         let refuse = |reason| DenoisingError::UnsuitedNoise { method: "empirical Bayes", reason };
-        let scale = noise.common_scale().ok_or_else(|| refuse("its scales differ, and then the rules differ too"))?;
+        let scale = noise
+            .common_scale()
+            .ok_or_else(|| refuse("its scales differ, and then the rules differ too"))?;
         release.finite_variances("empirical Bayes")?;
         let deviation = noise.shape().variance().sqrt();
         let bin = deviation / BINS;
-        let places = release.values().iter().map(|value| value / scale / bin);
-        Mixture::fitted(places, &DensityTable::of(noise.shape(), bin))?.rule(bin)
+        let positions = release.values().iter().map(|value| value / scale / bin);
+        Mixture::fitted(positions, &DensityTable::of(noise.shape(), bin))?.rule(bin)
     }
 }
 
@@ -81,27 +89,33 @@ struct Mixture<'a> {
 }
 
 impl<'a> Mixture<'a> {
-    fn fitted(places: impl Iterator<Item = f64>, density: &'a DensityTable) -> Result<Self, DenoisingError> {
-        let mut sorted: Vec<f64> = places.collect();
-        if sorted.iter().any(|place| place.abs() > 1e15) {
-            let reason = "the values exceed its standard deviation by more than 10^13 times, and no grid spans that";
+    fn fitted(
+        positions: impl Iterator<Item = f64>,
+        density: &'a DensityTable,
+    ) -> Result<Self, DenoisingError> {
+        let mut sorted: Vec<f64> = positions.collect();
+        if sorted.iter().any(|position| position.abs() > 1e15) {
+            let reason = "the values exceed its standard deviation by more than 10^13 times, and \
+                no grid spans that";
             return Err(DenoisingError::UnsuitedNoise { method: "empirical Bayes", reason });
         }
         sorted.sort_unstable_by(f64::total_cmp);
         let mut bins: Vec<(i64, f64)> = Vec::new();
-        for place in &sorted {
-            let place = place.round() as i64;
+        for position in &sorted {
+            let position = position.round() as i64;
             match bins.last_mut() {
-                Some((last, count)) if *last == place => *count += 1.0,
-                _ => bins.push((place, 1.0)),
+                Some((last, count)) if *last == position => *count += 1.0,
+                _ => bins.push((position, 1.0)),
             }
         }
         let count = sorted.len() as f64;
-        let range = sorted.last().zip(sorted.first()).map_or(0.0, |(last, first)| last - first) + 2.0 * BINS;
+        let range = sorted.last().zip(sorted.first()).map_or(0.0, |(last, first)| last - first)
+            + 2.0 * BINS;
         let mut step = GRID;
         let atoms = loop {
-            let mut atoms: Vec<i64> = bins.iter().map(|(place, _)| place.div_euclid(step) * step).collect();
-            atoms.extend(bins.iter().map(|(place, _)| (place.div_euclid(step) + 1) * step));
+            let mut atoms: Vec<i64> =
+                bins.iter().map(|(position, _)| position.div_euclid(step) * step).collect();
+            atoms.extend(bins.iter().map(|(position, _)| (position.div_euclid(step) + 1) * step));
             atoms.sort_unstable();
             atoms.dedup();
             if atoms.len() <= LARGEST_GRID {
@@ -119,29 +133,32 @@ impl<'a> Mixture<'a> {
         Ok(mixture)
     }
 
-    /// The atoms within reach of a place, as a range.
-    fn near(&self, place: i64) -> std::ops::Range<usize> {
-        let first = self.atoms.partition_point(|atom| *atom < place - REACH);
-        first..first + self.atoms[first..].partition_point(|atom| *atom <= place + REACH)
+    /// The atoms within reach of a position, as a range.
+    fn near(&self, position: i64) -> std::ops::Range<usize> {
+        let first = self.atoms.partition_point(|atom| *atom < position - REACH);
+        first..first + self.atoms[first..].partition_point(|atom| *atom <= position + REACH)
     }
 
     /// One step of EM. Returns a bound on the mean log likelihood that was missing before it.
     fn improve(&mut self, bins: &[(i64, f64)], count: f64) -> f64 {
         let mut gradient = vec![0.0; self.atoms.len()];
-        for &(place, times) in bins {
-            let near = self.near(place);
-            let likely: f64 =
-                near.clone().map(|index| self.weights[index] * self.density.at(place - self.atoms[index])).sum();
+        for &(position, times) in bins {
+            let near = self.near(position);
+            let likely: f64 = near
+                .clone()
+                .map(|index| self.weights[index] * self.density.at(position - self.atoms[index]))
+                .sum();
             let factor = times / (likely + self.flat) / count;
             for index in near {
-                gradient[index] += factor * self.density.at(place - self.atoms[index]);
+                gradient[index] += factor * self.density.at(position - self.atoms[index]);
             }
         }
         let steepest = gradient.iter().copied().fold(0.0, f64::max);
         for (weight, slope) in self.weights.iter_mut().zip(&gradient) {
             *weight *= slope;
         }
-        // With the flat part the gradients average a little below 1; the weights are scaled back to 1.
+        // With the flat part the gradients average a little below 1; the weights are scaled back
+        // to 1.
         let total: f64 = self.weights.iter().sum();
         for weight in &mut self.weights {
             *weight /= total;
@@ -149,23 +166,24 @@ impl<'a> Mixture<'a> {
         steepest - total
     }
 
-    /// The posterior mean at a place, in bins.
-    fn posterior_mean(&self, place: i64) -> f64 {
+    /// The posterior mean at a position, in bins.
+    fn posterior_mean(&self, position: i64) -> f64 {
         let (mut mass, mut moment) = (self.flat, 0.0);
-        for index in self.near(place) {
-            let weight = self.weights[index] * self.density.at(place - self.atoms[index]);
+        for index in self.near(position) {
+            let weight = self.weights[index] * self.density.at(position - self.atoms[index]);
             mass += weight;
-            moment += weight * (self.atoms[index] - place) as f64;
+            moment += weight * (self.atoms[index] - position) as f64;
         }
-        place as f64 + moment / mass
+        position as f64 + moment / mass
     }
 
-    /// The rule, tabulated around the atoms; between distant groups of atoms, and outside, it is the identity.
+    /// The rule, tabulated around the atoms; between distant groups of atoms, and outside, it is
+    /// the identity.
     fn rule(&self, bin: f64) -> Result<PiecewiseLinear, DenoisingError> {
         // Half of the density's reach: twelve standard deviations from all that was seen.
         let margin = REACH / 2;
         let mut points: Vec<(f64, f64)> = Vec::new();
-        let identity = |place: i64| (bin * place as f64, bin * place as f64);
+        let identity = |position: i64| (bin * position as f64, bin * position as f64);
         let mut next = i64::MIN;
         for &atom in &self.atoms {
             let start = ((atom - margin).div_euclid(TABLE) * TABLE).max(next);
@@ -175,16 +193,19 @@ impl<'a> Mixture<'a> {
                 }
                 points.push(identity(start - TABLE));
             }
-            let mut place = start;
-            while place <= atom + margin {
-                points.push((bin * place as f64, bin * self.posterior_mean(place)));
-                place += TABLE;
+            let mut position = start;
+            while position <= atom + margin {
+                points.push((bin * position as f64, bin * self.posterior_mean(position)));
+                position += TABLE;
             }
-            next = place;
+            next = position;
         }
         points.push(identity(next));
         points.dedup_by(|right, left| right.0 <= left.0);
-        let refuse = || DenoisingError::NoConvergence { method: "empirical Bayes", reason: "there is no grid".into() };
+        let refuse = || DenoisingError::NoConvergence {
+            method: "empirical Bayes",
+            reason: "there is no grid".into(),
+        };
         PiecewiseLinear::interpolating(&points, 1.0, 1.0).ok_or_else(refuse)
     }
 }
@@ -195,7 +216,8 @@ mod tests {
     use crate::NoiseDescription;
     use reticent_numerics::normal_quantile::normal_quantile;
 
-    /// Released values whose distribution is exactly that of `theta + Z`, `theta` one of two points: quantiles in place of draws.
+    /// Released values whose distribution is exactly that of `theta + Z`, `theta` one of two
+    /// points: quantiles instead of draws.
     fn two_points(shape: &Shape, per_point: usize) -> Vec<f64> {
         [-4.0, 4.0]
             .into_iter()
@@ -219,10 +241,15 @@ mod tests {
             let noise = NoiseDescription::new(shape.clone(), 1.0).expect("valid");
             let release = Release::new(two_points(&shape, 500), noise).expect("valid");
             let rule = Deconvolution.fit(&release).expect("one scale");
-            // Near a point of the prior everything is pulled to it; half way the answer is half way.
+            // Near a point of the prior everything is pulled to it; half way the answer is half
+            // way.
             for (y, expected) in [(4.0, 4.0), (5.0, 4.0), (3.0, 4.0), (-3.5, -4.0), (0.0, 0.0)] {
                 let slack = if shape == Shape::Laplace { 0.6 } else { 0.35 };
-                assert!((rule.apply(y) - expected).abs() < slack, "{shape:?} {y}: {}", rule.apply(y));
+                assert!(
+                    (rule.apply(y) - expected).abs() < slack,
+                    "{shape:?} {y}: {}",
+                    rule.apply(y)
+                );
             }
             // A value far from all others is left alone.
             assert!((rule.apply(300.0) - 300.0).abs() < 1e-9);
@@ -232,15 +259,19 @@ mod tests {
     #[test]
     fn every_step_raises_the_likelihood_and_the_bound_holds() {
         let density = DensityTable::of(&Shape::Gaussian, 1.0 / BINS);
-        let places: Vec<f64> = two_points(&Shape::Gaussian, 60).iter().map(|value| value * BINS).collect();
-        let mut mixture = Mixture::fitted(places.iter().copied(), &density).expect("fits");
+        let positions: Vec<f64> =
+            two_points(&Shape::Gaussian, 60).iter().map(|value| value * BINS).collect();
+        let mut mixture = Mixture::fitted(positions.iter().copied(), &density).expect("fits");
         let uniform = vec![1.0 / mixture.atoms.len() as f64; mixture.atoms.len()];
         let best = mixture.weights.clone();
-        let bins: Vec<(i64, f64)> = places.iter().map(|place| (place.round() as i64, 1.0)).collect();
+        let bins: Vec<(i64, f64)> =
+            positions.iter().map(|position| (position.round() as i64, 1.0)).collect();
         let likelihood = |mixture: &Mixture| {
-            let terms = bins.iter().map(|(place, _)| {
-                let near = mixture.near(*place);
-                let likely: f64 = near.map(|j| mixture.weights[j] * density.at(place - mixture.atoms[j])).sum();
+            let terms = bins.iter().map(|(position, _)| {
+                let near = mixture.near(*position);
+                let likely: f64 = near
+                    .map(|j| mixture.weights[j] * density.at(position - mixture.atoms[j]))
+                    .sum();
                 (likely + mixture.flat).ln()
             });
             terms.sum::<f64>() / bins.len() as f64
@@ -263,7 +294,8 @@ mod tests {
         let noise = NoiseDescription::with_scales(Shape::Gaussian, vec![1.0, 2.0]).expect("valid");
         let release = Release::new(vec![1.0, 2.0], noise).expect("valid");
         assert!(Deconvolution.fit(&release).is_err());
-        let wide = Release::new(vec![0.0, 1e140], NoiseDescription::gaussian(1.0).expect("valid")).expect("valid");
+        let wide = Release::new(vec![0.0, 1e140], NoiseDescription::gaussian(1.0).expect("valid"))
+            .expect("valid");
         assert!(Deconvolution.fit(&wide).is_err());
     }
 }

@@ -25,28 +25,37 @@ impl Diagnostics {
 /// Split R-hat and the effective number of draws, for chains of equal length.
 ///
 /// # Formula
-/// Each chain is cut in two halves of length `n`. With the mean `W` of the halves' variances and the variance `B/n` of their means, the pooled variance is
-/// `V = (n-1)/n W + B/n` and R-hat is `sqrt(V/W)`. The autocorrelation at lag `t` is `1 - (W - mean covariance at t)/V`, and the effective number of draws is
-/// `mn / (1 + 2 sum rho_t)`, the sum taken over pairs of lags as long as they are positive and decrease (Geyer 1992).
+/// Each chain is cut in two halves of length `n`. With the mean `W` of the halves' variances and
+/// the variance `B/n` of their means, the pooled variance is `V = (n-1)/n W + B/n` and R-hat is
+/// `sqrt(V/W)`. The autocorrelation at lag `t` is `1 - (W - mean covariance at t)/V`, and the
+/// effective number of draws is `mn / (1 + 2 sum rho_t)`, the sum taken over pairs of lags as long
+/// as they are positive and decrease (Geyer 1992).
 ///
-/// `None` for fewer than 8 draws, or chains of different lengths. Constant equal chains have R-hat 1 and as many effective draws as draws.
+/// `None` for fewer than 8 draws, or chains of different lengths. Constant equal chains have R-hat
+/// 1 and as many effective draws as draws.
 ///
 /// # References
-/// Vehtari, Gelman, Simpson, Carpenter, Bürkner, *Rank-normalization, folding, and localization: an improved R-hat*, 2021, Section 3 (without the ranks).
+/// Vehtari, Gelman, Simpson, Carpenter, Bürkner, *Rank-normalization, folding, and localization: an
+/// improved R-hat*, 2021, Section 3 (without the ranks).
 pub fn diagnose(chains: &[&[f64]]) -> Option<Diagnostics> {
     let length = chains.first()?.len();
     if length < 8 || chains.iter().any(|chain| chain.len() != length) {
         return None;
     }
     let n = length / 2;
-    let halves: Vec<&[f64]> = chains.iter().flat_map(|chain| [&chain[..n], &chain[length - n..]]).collect();
+    let halves: Vec<&[f64]> =
+        chains.iter().flat_map(|chain| [&chain[..n], &chain[length - n..]]).collect();
     let m = halves.len() as f64;
     let means: Vec<f64> = halves.iter().map(|half| half.iter().sum::<f64>() / n as f64).collect();
     let mean = means.iter().sum::<f64>() / m;
     // The covariance of a half with itself at a lag, averaged over halves.
     let covariance = |lag: usize| -> f64 {
         let of_half = |(half, mean): (&&[f64], &f64)| -> f64 {
-            half.iter().zip(&half[lag..]).map(|(now, later)| (now - mean) * (later - mean)).sum::<f64>() / n as f64
+            half.iter()
+                .zip(&half[lag..])
+                .map(|(now, later)| (now - mean) * (later - mean))
+                .sum::<f64>()
+                / n as f64
         };
         halves.iter().zip(&means).map(of_half).sum::<f64>() / m
     };
@@ -103,7 +112,8 @@ mod tests {
             let found = diagnose(&slices).expect("long chains");
             let share = found.effective_draws / 20_000.0;
             let expected = (1.0 - a) / (1.0 + a);
-            // The estimate has a relative spread of some 5%, more for slow chains; the seeds are fixed.
+            // The estimate has a relative spread of some 5%, more for slow chains; the seeds are
+            // fixed.
             assert!((share / expected - 1.0).abs() < 0.25, "{a}: {share} {expected}");
             assert!(found.r_hat < 1.01, "{a}: {found:?}");
         }

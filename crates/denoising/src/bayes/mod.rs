@@ -1,4 +1,5 @@
-//! Posterior means: under a known prior, under one learned from the release, and under one that only a Markov chain can handle.
+//! Posterior means: under a known prior, under one learned from the release, and under one that
+//! only a Markov chain can handle.
 
 mod deconvolution;
 mod diagnostics;

@@ -1,6 +1,7 @@
 //! What is publicly known about each true value before the release.
 
-use crate::error::{DenoisingError, require};
+use crate::error::DenoisingError;
+use reticent_numerics::{OutOfRange, require};
 use std::fmt;
 use std::sync::Arc;
 
@@ -13,7 +14,8 @@ pub struct Prior {
 
 #[derive(Clone)]
 enum Kind {
-    /// The logarithm of a density, up to a constant, and the range outside of which it is negligible.
+    /// The logarithm of a density, up to a constant, and the range outside of which it is
+    /// negligible.
     Density { ln_density: Arc<dyn Fn(f64) -> f64 + Send + Sync>, lower: f64, upper: f64 },
     /// Points of equal weight, in order.
     Sample(Vec<f64>),
@@ -25,13 +27,15 @@ impl fmt::Debug for Prior {
     }
 }
 
-/// Where the priors by name end: a normal density is `e^-50` of its peak there, a Laplace density `e^-40`.
+/// Where the priors by name end: a normal density is `e^-50` of its peak there, a Laplace density
+/// `e^-40`.
 const NORMAL_REACH: f64 = 10.0;
 const LAPLACE_REACH: f64 = 40.0;
 
 impl Prior {
-    /// A prior given by the logarithm of its density, up to a constant, on a range. Minus infinity is zero density; the density must have no feature that is narrower than
-    /// a thousandth of the range or of the noise, whichever is narrower.
+    /// A prior given by the logarithm of its density, up to a constant, on a range. Minus infinity
+    /// is zero density; the density must have no feature that is narrower than a thousandth of the
+    /// range or of the noise, whichever is narrower.
     ///
     /// # Errors
     /// If the range is not two numbers in order.
@@ -49,8 +53,18 @@ impl Prior {
         lower: f64,
         upper: f64,
     ) -> Result<Self, DenoisingError> {
-        require(lower.abs() <= 1e150, "lower end of the prior", lower, "a number from -1e150 to 1e150")?;
-        require(upper.abs() <= 1e150, "upper end of the prior", upper, "a number from -1e150 to 1e150")?;
+        require(
+            lower.abs() <= 1e150,
+            "lower end of the prior",
+            lower,
+            "a number from -1e150 to 1e150",
+        )?;
+        require(
+            upper.abs() <= 1e150,
+            "upper end of the prior",
+            upper,
+            "a number from -1e150 to 1e150",
+        )?;
         require(lower < upper, "upper end of the prior", upper, "larger than its lower end")?;
         Ok(Prior { kind: Kind::Density { ln_density: Arc::new(ln_density), lower, upper }, name })
     }
@@ -79,7 +93,12 @@ impl Prior {
         centred(mean, scale)?;
         let ln_density = move |x: f64| -((x - mean) / scale).abs();
         let reach = LAPLACE_REACH * scale;
-        Self::density(format!("a Laplace prior, mean {mean}, scale {scale}"), ln_density, mean - reach, mean + reach)
+        Self::density(
+            format!("a Laplace prior, mean {mean}, scale {scale}"),
+            ln_density,
+            mean - reach,
+            mean + reach,
+        )
     }
 
     /// Uniform on a range.
@@ -96,10 +115,10 @@ impl Prior {
     /// If it is empty, or holds anything but numbers of magnitude at most 1e150.
     pub fn sample(mut sample: Vec<f64>) -> Result<Self, DenoisingError> {
         if sample.is_empty() {
-            return Err(DenoisingError::Parameter { name: "size of the sample", value: 0.0, accepted: "at least 1" });
+            return Err(OutOfRange::new("size of the sample", 0.0, "at least 1").into());
         }
         if let Some(index) = sample.iter().position(|value| !(-1e150..=1e150).contains(value)) {
-            return Err(DenoisingError::Value { place: index + 1, value: sample[index] });
+            return Err(DenoisingError::Value { index: index + 1, value: sample[index] });
         }
         sample.sort_unstable_by(f64::total_cmp);
         let name = format!("a sample of {}", sample.len());
@@ -111,17 +130,19 @@ impl Prior {
         &self.name
     }
 
-    /// Points with the logarithms of their weights that stand for the prior within `reach` of `y`; for all of it, if there is nothing of it so near.
+    /// Points with the logarithms of their weights that stand for the prior within `reach` of `y`;
+    /// for all of it, if there is nothing of it so near.
     ///
-    /// A density is summed over the midpoints of [`CELLS`] cells of the part of its range that is near.
+    /// A density is summed over the midpoints of [`CELLS`] cells of the part of its range that is
+    /// near.
     pub(crate) fn points_near(&self, y: f64, reach: f64) -> Vec<(f64, f64)> {
         match &self.kind {
             Kind::Density { ln_density, lower, upper } => {
                 let (near, far) = ((y - reach).max(*lower), (y + reach).min(*upper));
                 let (near, far) = if near < far { (near, far) } else { (*lower, *upper) };
                 let cell = (far - near) / f64::from(CELLS);
-                let places = (0..CELLS).map(|index| near + cell * (f64::from(index) + 0.5));
-                places.map(|place| (place, ln_density(place))).collect()
+                let points = (0..CELLS).map(|index| near + cell * (f64::from(index) + 0.5));
+                points.map(|point| (point, ln_density(point))).collect()
             }
             Kind::Sample(sample) => {
                 let first = sample.partition_point(|point| *point < y - reach);
@@ -133,12 +154,18 @@ impl Prior {
     }
 }
 
-/// Cells of the midpoint rule. Its error falls with their square; at 2000 cells it is below `1e-6` of the narrower of noise and prior for smooth densities.
+/// Cells of the midpoint rule. Its error falls with their square; at 2000 cells it is below `1e-6`
+/// of the narrower of noise and prior for smooth densities.
 const CELLS: u32 = 2000;
 
 fn centred(mean: f64, width: f64) -> Result<(), DenoisingError> {
     require(mean.abs() <= 1e75, "mean of the prior", mean, "a number from -1e75 to 1e75")?;
-    require((1e-75..=1e75).contains(&width), "width of the prior", width, "a number from 1e-75 to 1e75")?;
+    require(
+        (1e-75..=1e75).contains(&width),
+        "width of the prior",
+        width,
+        "a number from 1e-75 to 1e75",
+    )?;
     Ok(())
 }
 
@@ -164,7 +191,9 @@ mod tests {
             assert!(Prior::uniform(0.0, bad).is_err() && Prior::sample(vec![bad]).is_err());
         }
         assert!(
-            Prior::uniform(1.0, 1.0).is_err() && Prior::sample(vec![]).is_err() && Prior::gaussian(0.0, 0.0).is_err()
+            Prior::uniform(1.0, 1.0).is_err()
+                && Prior::sample(vec![]).is_err()
+                && Prior::gaussian(0.0, 0.0).is_err()
         );
     }
 }

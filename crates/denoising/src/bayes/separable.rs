@@ -10,12 +10,16 @@ use crate::unbiased::risk_of_fixed_rule;
 /// The posterior mean under independent draws of the true values from one prior.
 ///
 /// # Formula
-/// `g(y) = int theta pi(theta) f((y - theta)/s) dtheta / int pi(theta) f((y - theta)/s) dtheta`, for the noise density `f` of any mechanism that adds noise. Both
-/// integrals are midpoint sums over the same points, with the largest weight divided out, so that nothing underflows far from the prior.
+/// `g(y) = int theta pi(theta) f((y - theta)/s) dtheta / int pi(theta) f((y - theta)/s) dtheta`,
+/// for the noise density `f` of any mechanism that adds noise. Both integrals are midpoint sums
+/// over the same points, with the largest weight divided out, so that nothing underflows far from
+/// the prior.
 ///
 /// # Risk
-/// If all values have one scale and are not spread too far, `g` is tabulated at a 32nd of the noise's standard deviation and interpolated; then the risk has an unbiased estimate
-/// for Gaussian, Laplace and discrete Laplace noise, which does not trust the prior. Otherwise the values are exact to the quadrature and no risk is stated.
+/// If all values have one scale and are not spread too far, `g` is tabulated at a 32nd of the
+/// noise's standard deviation and interpolated; then the risk has an unbiased estimate for
+/// Gaussian, Laplace and discrete Laplace noise, which does not trust the prior. Otherwise the
+/// values are exact to the quadrature and no risk is stated.
 #[derive(Clone, Debug)]
 pub struct SeparableBayes {
     /// The prior of each true value.
@@ -33,12 +37,17 @@ impl SeparableBayes {
     /// `g(y)` for noise of scale `scale`; the reach is in units of the scale.
     fn posterior_mean(&self, y: f64, shape: &Shape, scale: f64, reach: f64) -> f64 {
         let points = self.prior.points_near(y, reach * scale);
-        let ln_weights: Vec<f64> =
-            points.iter().map(|(theta, ln_prior)| ln_prior + ln_density(shape, (y - theta) / scale)).collect();
+        let ln_weights: Vec<f64> = points
+            .iter()
+            .map(|(theta, ln_prior)| ln_prior + ln_density(shape, (y - theta) / scale))
+            .collect();
         let largest = ln_weights.iter().copied().fold(f64::NEG_INFINITY, f64::max);
         if largest == f64::NEG_INFINITY {
-            // Nothing explains the value; the nearest point of the prior is the limit of what would.
-            let nearest = points.iter().min_by(|left, right| (left.0 - y).abs().total_cmp(&(right.0 - y).abs()));
+            // Nothing explains the value; the nearest point of the prior is the limit of what
+            // would.
+            let nearest = points
+                .iter()
+                .min_by(|left, right| (left.0 - y).abs().total_cmp(&(right.0 - y).abs()));
             return nearest.map_or(y, |point| point.0);
         }
         let (mut mass, mut moment) = (0.0, 0.0);
@@ -76,23 +85,33 @@ impl Denoiser for SeparableBayes {
             if !(0.0..=LARGEST_TABLE).contains(&knots) {
                 return None;
             }
-            let places = (0..knots as u32).map(|index| least / scale + step * (f64::from(index) - 0.5));
-            let points: Vec<_> =
-                places.map(|z| (z, self.posterior_mean(z * scale, shape, scale, reach) / scale)).collect();
+            let positions =
+                (0..knots as u32).map(|index| least / scale + step * (f64::from(index) - 0.5));
+            let points: Vec<_> = positions
+                .map(|z| (z, self.posterior_mean(z * scale, shape, scale, reach) / scale))
+                .collect();
             PiecewiseLinear::interpolating(&points, 0.0, 0.0)
         });
         let denoised = match (&table, noise.common_scale()) {
-            (Some(rule), Some(scale)) => values.iter().map(|value| scale * rule.apply(value / scale)).collect(),
+            (Some(rule), Some(scale)) => {
+                values.iter().map(|value| scale * rule.apply(value / scale)).collect()
+            }
             _ => {
                 let each = values.iter().enumerate();
-                each.map(|(index, value)| self.posterior_mean(*value, shape, noise.scale(index), reach)).collect()
+                each.map(|(index, value)| {
+                    self.posterior_mean(*value, shape, noise.scale(index), reach)
+                })
+                .collect()
             }
         };
         Ok(Denoised {
             values: denoised,
             risk_before: release.risk(),
             risk_after: table.and_then(|rule| risk_of_fixed_rule(&rule, release)),
-            assumptions: vec![format!("the true values are independent draws from {}", self.prior.name())],
+            assumptions: vec![format!(
+                "the true values are independent draws from {}",
+                self.prior.name()
+            )],
             method: "Bayes".into(),
         })
     }
@@ -111,16 +130,24 @@ mod tests {
             let release = Release::new(vec![-3.0, 0.5, 4.0, 9.0], noise).expect("valid");
             let prior = Prior::gaussian(1.0, deviation).expect("valid");
             let quadrature = SeparableBayes { prior }.denoise(&release).expect("valid");
-            let formula = GaussianPrior::new(1.0, deviation).expect("valid").denoise(&release).expect("valid");
+            let formula = GaussianPrior::new(1.0, deviation)
+                .expect("valid")
+                .denoise(&release)
+                .expect("valid");
             for (value, expected) in quadrature.values.iter().zip(&formula.values) {
-                assert!((value - expected).abs() < 1e-5 * sigma, "{deviation} {sigma}: {value} {expected}");
+                assert!(
+                    (value - expected).abs() < 1e-5 * sigma,
+                    "{deviation} {sigma}: {value} {expected}"
+                );
             }
-            let (risk, expected) = (quadrature.risk_after.expect("Gaussian"), formula.risk_after.expect("linear"));
+            let (risk, expected) =
+                (quadrature.risk_after.expect("Gaussian"), formula.risk_after.expect("linear"));
             assert!((risk.value / expected.value - 1.0).abs() < 1e-3, "{risk:?} {expected:?}");
         }
     }
 
-    /// For a normal prior under Laplace noise the posterior mean is known through the normal distribution function (Pericchi and Smith 1992); here by a plain sum.
+    /// For a normal prior under Laplace noise the posterior mean is known through the normal
+    /// distribution function (Pericchi and Smith 1992); here by a plain sum.
     #[test]
     fn laplace_noise_is_not_treated_as_gaussian() {
         let noise = NoiseDescription::with_scales(Shape::Laplace, vec![1.0, 2.0]).expect("valid");

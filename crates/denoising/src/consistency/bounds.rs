@@ -1,13 +1,15 @@
 //! Values within public bounds.
 
-use crate::error::{DenoisingError, require};
+use crate::error::DenoisingError;
 use crate::release::{Denoised, Denoiser, Release};
 use crate::rule::PiecewiseLinear;
-use crate::unbiased::{UnbiasedRisk, estimate_from_terms};
+use crate::ruled::{ByRules, Ruled};
+use reticent_numerics::require;
 
 /// Every value moved to the nearest point of `[lower, upper]`, of which one end may be infinite.
 ///
-/// No error grows, whatever the noise is, if the true values are within. The risk is unbiased for Gaussian, Laplace and discrete Laplace noise.
+/// No error grows, whatever the noise is, if the true values are within. The risk is unbiased for
+/// Gaussian, Laplace and discrete Laplace noise.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Within {
     lower: f64,
@@ -30,37 +32,43 @@ impl Within {
     }
 }
 
+impl ByRules for Within {
+    fn ruled(&self, release: &Release) -> Result<Ruled, DenoisingError> {
+        let (noise, identity) = (release.noise(), PiecewiseLinear::affine(0.0, 1.0));
+        let clamped = |scale: f64| identity.clamped(self.lower / scale, self.upper / scale);
+        let rules = match noise.common_scale() {
+            Some(scale) => vec![clamped(scale)],
+            None => (0..release.values().len()).map(|index| clamped(noise.scale(index))).collect(),
+        };
+        let mut ruled = Ruled::apply(&rules, release);
+        // The rule is in scales, which rounds; the bounds are met exactly.
+        for (value, released) in ruled.values.iter_mut().zip(release.values()) {
+            *value = released.max(self.lower).min(self.upper);
+        }
+        Ok(ruled)
+    }
+}
+
 impl Denoiser for Within {
     fn denoise(&self, release: &Release) -> Result<Denoised, DenoisingError> {
-        let noise = release.noise();
-        let risk_of = |rule: &PiecewiseLinear, value: f64, scale: f64| {
-            UnbiasedRisk::new(rule, noise.shape()).map(|risk| scale * scale * risk.at(value / scale))
-        };
-        let identity = PiecewiseLinear::affine(0.0, 1.0);
-        let terms: Option<Vec<f64>> = match noise.common_scale() {
-            Some(scale) => {
-                let rule = identity.clamped(self.lower / scale, self.upper / scale);
-                let unbiased = UnbiasedRisk::new(&rule, noise.shape());
-                unbiased
-                    .map(|risk| release.values().iter().map(|value| scale * scale * risk.at(value / scale)).collect())
-            }
-            None => release
-                .values()
-                .iter()
-                .enumerate()
-                .map(|(index, value)| {
-                    let scale = noise.scale(index);
-                    risk_of(&identity.clamped(self.lower / scale, self.upper / scale), *value, scale)
-                })
-                .collect(),
-        };
+        let ruled = self.ruled(release)?;
         Ok(Denoised {
-            values: release.values().iter().map(|value| value.max(self.lower).min(self.upper)).collect(),
             risk_before: release.risk(),
-            risk_after: terms.map(|terms| estimate_from_terms(terms.into_iter())),
-            assumptions: vec![format!("every true value lies from {} to {}", self.lower, self.upper)],
+            risk_after: ruled.risk(release),
+            values: ruled.values,
+            assumptions: vec![within_bounds(self.lower, self.upper)],
             method: "values moved into bounds".into(),
         })
+    }
+}
+
+/// The assumption of public bounds, in words.
+pub(crate) fn within_bounds(lower: f64, upper: f64) -> String {
+    match (lower.is_finite(), upper.is_finite()) {
+        (true, false) if lower == 0.0 => "no true value is negative".into(),
+        (true, false) => format!("every true value is {lower} or more"),
+        (false, true) => format!("every true value is {upper} or less"),
+        _ => format!("every true value lies from {lower} to {upper}"),
     }
 }
 
@@ -71,7 +79,8 @@ mod tests {
 
     #[test]
     fn values_are_clamped_and_the_risk_is_that_of_stein() {
-        let noise = NoiseDescription::with_scales(Shape::Gaussian, vec![1.0, 2.0, 1.0]).expect("valid");
+        let noise =
+            NoiseDescription::with_scales(Shape::Gaussian, vec![1.0, 2.0, 1.0]).expect("valid");
         let release = Release::new(vec![-1.0, 3.0, 9.0], noise).expect("valid");
         let denoised = Within::new(0.0, 5.0).expect("valid").denoise(&release).expect("valid");
         assert_eq!(denoised.values, [0.0, 3.0, 5.0]);

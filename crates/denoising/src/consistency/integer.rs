@@ -5,8 +5,9 @@ use crate::release::{Denoised, Denoiser, Release};
 
 /// Values rounded to integers, on their own or so that the rounded sum of all is kept.
 ///
-/// With the sum kept, the values are rounded down and those with the largest fractions up, as many as are missing (the largest remainders): of all integer vectors
-/// with that sum one of the nearest. No risk is stated: rounding is not a rule that any identity covers.
+/// With the sum kept, the values are rounded down and those with the largest fractions up, as many
+/// as are missing (the largest remainders): of all integer vectors with that sum one of the
+/// nearest. No risk is stated: rounding is not a rule that any identity covers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Integers {
     /// Whether the sum of the results is the rounded sum of the values.
@@ -23,8 +24,8 @@ impl Denoiser for Integers {
             let missing = (fractions.iter().sum::<f64>().round() as usize).min(values.len());
             let mut order: Vec<usize> = (0..values.len()).collect();
             order.sort_by(|left, right| fractions[*right].total_cmp(&fractions[*left]));
-            for place in order.into_iter().take(missing) {
-                whole[place] += 1.0;
+            for index in order.into_iter().take(missing) {
+                whole[index] += 1.0;
             }
             whole
         } else {
@@ -54,7 +55,12 @@ mod tests {
         assert_eq!(plain.values, [0.0, 0.0, 0.0, -2.0, 2.0]);
         let kept = Integers { keep_total: true }.denoise(&release).expect("valid");
         assert_eq!(kept.values.iter().sum::<f64>(), 2.0);
-        let farthest = kept.values.iter().zip(release.values()).map(|(a, b)| (a - b).abs()).fold(0.0, f64::max);
+        let farthest = kept
+            .values
+            .iter()
+            .zip(release.values())
+            .map(|(a, b)| (a - b).abs())
+            .fold(0.0, f64::max);
         assert!(farthest < 1.0, "{:?}", kept.values);
     }
 }

@@ -16,14 +16,17 @@ pub enum Direction {
 
 /// The nearest monotone vector: isotonic regression, weighted by the inverse variances.
 ///
-/// It is what a release of a sorted list wants, such as a degree sequence (Hay et al. 2009), and of cumulative counts.
+/// It is what a release of a sorted list wants, such as a degree sequence (Hay et al. 2009), and of
+/// cumulative counts.
 ///
 /// # Method
-/// Pool adjacent violators: blocks in the wrong order are merged into their weighted mean until none is. One pass, exact in real arithmetic.
+/// Pool adjacent violators: blocks in the wrong order are merged into their weighted mean until
+/// none is. One pass, exact in real arithmetic.
 ///
 /// # Risk
-/// For Gaussian noise unbiased: the projection is Lipschitz, and `v_i dg_i/dy_i` is `1/W` in a block of total weight `W = sum 1/v_j` (Meyer and Woodroofe 2000; with
-/// equal variances the sum is `sigma^2` times the number of blocks). None for other noise.
+/// For Gaussian noise unbiased: the projection is Lipschitz, and `v_i dg_i/dy_i` is `1/W` in a
+/// block of total weight `W = sum 1/v_j` (Meyer and Woodroofe 2000; with equal variances the sum is
+/// `sigma^2` times the number of blocks). None for other noise.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Monotone {
     /// Which way.
@@ -57,16 +60,24 @@ impl Denoiser for Monotone {
     fn denoise(&self, release: &Release) -> Result<Denoised, DenoisingError> {
         let variances = release.finite_variances("isotonic regression")?;
         let sign = if self.direction == Direction::Increasing { 1.0 } else { -1.0 };
-        let blocks =
-            pooled(release.values().iter().zip(&variances).map(|(value, variance)| (sign * value, 1.0 / variance)));
+        let blocks = pooled(
+            release
+                .values()
+                .iter()
+                .zip(&variances)
+                .map(|(value, variance)| (sign * value, 1.0 / variance)),
+        );
         let fitted: Vec<(f64, f64)> = blocks
             .iter()
-            .flat_map(|block| std::iter::repeat_n((sign * block.mean, 1.0 / block.weight), block.count))
+            .flat_map(|block| {
+                std::iter::repeat_n((sign * block.mean, 1.0 / block.weight), block.count)
+            })
             .collect();
-        let terms = fitted
-            .iter()
-            .zip(release.values().iter().zip(&variances))
-            .map(|((fitted, noise_times), (value, variance))| (fitted - value).powi(2) - variance + 2.0 * noise_times);
+        let terms = fitted.iter().zip(release.values().iter().zip(&variances)).map(
+            |((fitted, noise_times), (value, variance))| {
+                (fitted - value).powi(2) - variance + 2.0 * noise_times
+            },
+        );
         let risk: RiskEstimate = estimate_from_terms(terms);
         let way = if self.direction == Direction::Increasing { "increase" } else { "decrease" };
         Ok(Denoised {
@@ -84,7 +95,8 @@ mod tests {
     use super::*;
     use crate::NoiseDescription;
 
-    /// The formula of isotonic regression: `max over a <= i of min over b >= i` of the weighted mean of `a..=b`.
+    /// The formula of isotonic regression: `max over a <= i of min over b >= i` of the weighted
+    /// mean of `a..=b`.
     fn by_formula(values: &[f64], weights: &[f64]) -> Vec<f64> {
         let mean = |a: usize, b: usize| {
             let weight: f64 = weights[a..=b].iter().sum();
@@ -112,16 +124,21 @@ mod tests {
         }
         // Decreasing is increasing of the negatives.
         let negated =
-            Release::new(values.iter().map(|value| -value).collect(), release.noise().clone()).expect("valid");
-        let mirrored = Monotone { direction: Direction::Decreasing }.denoise(&negated).expect("valid");
+            Release::new(values.iter().map(|value| -value).collect(), release.noise().clone())
+                .expect("valid");
+        let mirrored =
+            Monotone { direction: Direction::Decreasing }.denoise(&negated).expect("valid");
         assert!(mirrored.values.iter().zip(&found.values).all(|(left, right)| *left == -right));
         assert_eq!(mirrored.risk_after, found.risk_after);
     }
 
     #[test]
     fn equal_variances_count_blocks() {
-        let release = Release::new(vec![1.0, 3.0, 2.0, 9.0], NoiseDescription::gaussian(2.0).expect("valid"));
-        let found = Monotone { direction: Direction::Increasing }.denoise(&release.expect("valid")).expect("valid");
+        let release =
+            Release::new(vec![1.0, 3.0, 2.0, 9.0], NoiseDescription::gaussian(2.0).expect("valid"));
+        let found = Monotone { direction: Direction::Increasing }
+            .denoise(&release.expect("valid"))
+            .expect("valid");
         assert_eq!(found.values, [1.0, 2.5, 2.5, 9.0]);
         // Residual 1/2, minus 4 times 4, plus 2 times 4 times three blocks.
         assert!((found.risk_after.expect("Gaussian").value - (0.5 - 16.0 + 24.0)).abs() < 1e-12);

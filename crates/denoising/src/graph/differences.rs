@@ -12,9 +12,11 @@ pub(crate) trait Scalar:
 
 impl<T: Copy + From<f64> + Add<Output = T> + Sub<Output = T> + Mul<Output = T>> Scalar for T {}
 
-/// The operator `D` whose l1 norm trend filtering penalises (Wang, Sharpnack, Smola, Tibshirani, *Trend filtering on graphs*, JMLR 17, 2016, Section 2).
+/// The operator `D` whose l1 norm trend filtering penalises (Wang, Sharpnack, Smola,
+/// Tibshirani, *Trend filtering on graphs*, JMLR 17, 2016, Section 2).
 ///
-/// With the incidence matrix `E`, `(E x)_e = x_tail - x_head`, the weights `C` and the Laplacian `L = E^T C E`:
+/// With the incidence matrix `E`, `(E x)_e = x_tail - x_head`, the weights `C` and the Laplacian
+/// `L = E^T C E`:
 ///
 /// | order | `D` | penalty |
 /// |---|---|---|
@@ -22,7 +24,8 @@ impl<T: Copy + From<f64> + Add<Output = T> + Sub<Output = T> + Mul<Output = T>> 
 /// | 1 | `L` | `sum_i abs((L x)_i)` |
 /// | 2 | `E L` | `sum_e c_e abs((E L x)_e)` |
 ///
-/// For weights 1 these are the paper's operators. The paper leaves weights open; here the weight of an edge multiplies its term.
+/// For weights 1 these are the paper's operators. The paper leaves weights open; here the weight of
+/// an edge multiplies its term.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Differences<'g> {
     pub(crate) graph: &'g Graph,
@@ -101,7 +104,8 @@ mod tests {
 
     #[test]
     fn the_transpose_is_the_adjoint() {
-        let graph = Graph::weighted(5, [(0, 1, 2.0), (1, 2, 0.5), (2, 0, 3.0), (3, 2, 1.0)]).expect("a graph");
+        let graph = Graph::weighted(5, [(0, 1, 2.0), (1, 2, 0.5), (2, 0, 3.0), (3, 2, 1.0)])
+            .expect("a graph");
         let x = [1.0, -2.0, 4.0, 8.0, 16.0];
         for order in [Order::Constant, Order::Linear, Order::Quadratic] {
             let differences = Differences { graph: &graph, order };

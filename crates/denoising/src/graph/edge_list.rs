@@ -29,7 +29,9 @@ impl NodeLabels {
     fn describe(&self) -> String {
         match self {
             NodeLabels::Numbered { nodes: 0, .. } => "none".to_string(),
-            NodeLabels::Numbered { first, nodes } => format!("{first} to {}", first.saturating_add(*nodes as u64 - 1)),
+            NodeLabels::Numbered { first, nodes } => {
+                format!("{first} to {}", first.saturating_add(*nodes as u64 - 1))
+            }
             NodeLabels::Named(names) => format!("the {} named ones", names.len()),
         }
     }
@@ -61,12 +63,13 @@ impl NodeLabels {
 impl Graph {
     /// Reads lines `u,v` or `u,v,weight`.
     ///
-    /// The first line is a header, and skipped, if neither of its first two fields is a node or a number. Fields are trimmed, empty lines
-    /// skipped. Loops, repeated edges and weights follow the rules of [`Graph`]; an edge without a weight has weight 1.
+    /// The first line is a header, and skipped, if neither of its first two fields is a node or a
+    /// number. Fields are trimmed, empty lines skipped. Loops, repeated edges and weights follow
+    /// the rules of [`Graph`]; an edge without a weight has weight 1.
     ///
     /// # Errors
-    /// If a line is not of this form, names a node that does not exist, or has a weight that is no number from 1e-9 to 1e9; if the file cannot be
-    /// read; or if a label belongs to two nodes.
+    /// If a line is not of this form, names a node that does not exist, or has a weight that is no
+    /// number from 1e-9 to 1e9; if the file cannot be read; or if a label belongs to two nodes.
     ///
     /// # Example
     /// ```
@@ -90,7 +93,8 @@ impl Graph {
         let (mut edges, mut first) = (Vec::new(), true);
         loop {
             let read = lines.read_record(&mut record);
-            // The reader has just passed the end of this line, and blank lines before it; with the line end that was added there is always one to pass.
+            // The reader has just passed the end of this line, and blank lines before it; with the
+            // line end that was added there is always one to pass.
             let line = lines.position().line() - 1;
             let bad = |problem: String| GraphError::Line { line, problem };
             if !read.map_err(|error| bad(format!("cannot be read: {error}")))? {
@@ -103,7 +107,8 @@ impl Graph {
                 return Err(bad(format!("has {} fields", record.len())));
             }
             let ends = [labels.find(&positions, &record[0]), labels.find(&positions, &record[1])];
-            let is_header = first && (0..2).all(|end| ends[end].is_none() && record[end].parse::<f64>().is_err());
+            let is_header = first
+                && (0..2).all(|end| ends[end].is_none() && record[end].parse::<f64>().is_err());
             first = false;
             if is_header {
                 continue;
@@ -118,9 +123,16 @@ impl Graph {
             };
             let weight = match record.get(2) {
                 None => 1.0,
-                Some(text) => text.parse().ok().filter(|weight| (1e-9..=1e9).contains(weight)).ok_or_else(|| {
-                    bad(format!("has the weight `{}`, which is no number from 1e-9 to 1e9", shortened(text)))
-                })?,
+                Some(text) => {
+                    text.parse().ok().filter(|weight| (1e-9..=1e9).contains(weight)).ok_or_else(
+                        || {
+                            bad(format!(
+                                "has the weight `{}`, which is no number from 1e-9 to 1e9",
+                                shortened(text)
+                            ))
+                        },
+                    )?
+                }
             };
             edges.push((from, to, weight));
         }
@@ -150,10 +162,14 @@ mod tests {
     #[test]
     fn names_are_found() {
         let labels = NodeLabels::Named(vec!["Broadway".into(), "Wall St".into()]);
-        let graph = Graph::read_csv("from,to\nWall St,Broadway\n".as_bytes(), &labels).expect("a graph");
+        let graph =
+            Graph::read_csv("from,to\nWall St,Broadway\n".as_bytes(), &labels).expect("a graph");
         assert_eq!(graph.edges().collect::<Vec<_>>(), [(0, 1, 1.0)]);
         let twice = NodeLabels::Named(vec!["a".into(), "a ".into()]);
-        assert!(matches!(Graph::read_csv("".as_bytes(), &twice), Err(GraphError::RepeatedLabel { .. })));
+        assert!(matches!(
+            Graph::read_csv("".as_bytes(), &twice),
+            Err(GraphError::RepeatedLabel { .. })
+        ));
     }
 
     #[test]
@@ -172,10 +188,16 @@ mod tests {
             ("0,1,\n", 1, "weight ``"),
         ] {
             let message = read(text, 3).expect_err("must be refused").to_string();
-            assert!(message.contains(part) && message.starts_with(&format!("line {line} ")), "{text:?}: {message}");
+            assert!(
+                message.contains(part) && message.starts_with(&format!("line {line} ")),
+                "{text:?}: {message}"
+            );
         }
         assert!(read("0,1\n\u{fffd}\n", 3).is_err());
-        let not_text = Graph::read_csv(&b"0,1\n\xff\xfe,2\n"[..], &NodeLabels::Numbered { first: 0, nodes: 3 });
+        let not_text = Graph::read_csv(
+            &b"0,1\n\xff\xfe,2\n"[..],
+            &NodeLabels::Numbered { first: 0, nodes: 3 },
+        );
         assert!(not_text.expect_err("not text").to_string().contains("cannot be read"));
         assert!(matches!(read("0,1\n", 0), Err(GraphError::Line { .. })));
         assert!(matches!(read("", 0), Err(GraphError::Size { .. })));
@@ -184,7 +206,10 @@ mod tests {
     #[test]
     fn numbers_may_start_anywhere() {
         let labels = NodeLabels::Numbered { first: u64::MAX, nodes: 2 };
-        assert!(Graph::read_csv("18446744073709551615,18446744073709551615\n".as_bytes(), &labels).is_ok());
+        assert!(
+            Graph::read_csv("18446744073709551615,18446744073709551615\n".as_bytes(), &labels)
+                .is_ok()
+        );
         assert!(Graph::read_csv("0,1\n".as_bytes(), &labels).is_err());
     }
 }

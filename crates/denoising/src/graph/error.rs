@@ -1,21 +1,14 @@
 //! What can be wrong with a graph, a released vector on it, or a parameter.
 
 use reticent_noise::randomness::RandomnessError;
+use reticent_numerics::OutOfRange;
 
 /// Why a graph could not be made or a vector on it could not be denoised.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
-#[non_exhaustive]
 pub enum GraphError {
     /// A parameter is outside what is accepted.
-    #[error("the parameter `{name}` is {value:e}, but it must be {accepted}")]
-    Parameter {
-        /// The parameter, as the user knows it.
-        name: &'static str,
-        /// What was given.
-        value: f64,
-        /// What would be accepted.
-        accepted: &'static str,
-    },
+    #[error(transparent)]
+    Parameter(#[from] OutOfRange),
     /// One entry of a vector is outside what is accepted.
     #[error("entry {position} of `{name}` is {value:e}, but it must be {accepted}")]
     Entry {
@@ -41,7 +34,9 @@ pub enum GraphError {
         each: &'static str,
     },
     /// The number of nodes or edges is zero or beyond what fits.
-    #[error("a graph with {given} {what} was asked for, but the number of {what} must be {accepted}")]
+    #[error(
+        "a graph with {given} {what} was asked for, but the number of {what} must be {accepted}"
+    )]
     Size {
         /// Nodes or edges.
         what: &'static str,
@@ -53,7 +48,7 @@ pub enum GraphError {
     /// An edge ends in a node that does not exist.
     #[error("edge {edge} names the node `{node}`, but the nodes are {accepted}")]
     MissingNode {
-        /// The edge's place in the list, counted from 1.
+        /// The edge's index in the list, counted from 1.
         edge: usize,
         /// The node as it was written.
         node: String,
@@ -63,14 +58,15 @@ pub enum GraphError {
     /// A weight is zero, negative, infinite or not a number.
     #[error("edge {edge} has the weight {value:e}, but a weight must be a number from 1e-9 to 1e9")]
     Weight {
-        /// The edge's place in the list, counted from 1.
+        /// The edge's index in the list, counted from 1.
         edge: usize,
         /// What was given.
         value: f64,
     },
     /// The same edge has two different weights.
     #[error(
-        "the edge between node {from} and node {to} is listed with the weights {first:e} and {second:e}; give it one"
+        "the edge between node {from} and node {to} is listed with the weights {first:e} and \
+         {second:e}; give it one"
     )]
     ConflictingWeights {
         /// One end, counted from 0.
@@ -83,7 +79,9 @@ pub enum GraphError {
         second: f64,
     },
     /// A graph's name is not known.
-    #[error("no graph is called `{given}`; the names are `line` and `grid RxC`, such as `grid 20x30`")]
+    #[error(
+        "no graph is called `{given}`; the names are `line` and `grid RxC`, such as `grid 20x30`"
+    )]
     Name {
         /// What was given.
         given: String,
@@ -104,7 +102,8 @@ pub enum GraphError {
     },
     /// The solver stopped before its certified gap was as small as asked for.
     #[error(
-        "trend filtering with lambda {lambda:e} reached a certified relative duality gap of {reached:e}, not the {wanted:e} that was asked for; \
+        "trend filtering with lambda {lambda:e} reached a certified relative duality gap of \
+         {reached:e}, not the {wanted:e} that was asked for; \
          ask for a larger gap or another lambda"
     )]
     NotConverged {
@@ -123,7 +122,8 @@ pub enum GraphError {
     },
     /// A random walk did not cover the graph in the number of steps allowed.
     #[error(
-        "a uniform spanning tree needs a random walk that covers the graph, and {steps} steps were not enough; \
+        "a uniform spanning tree needs a random walk that covers the graph, and {steps} steps were \
+         not enough; \
          use a breadth-first or depth-first tree"
     )]
     WalkTooLong {
@@ -133,9 +133,4 @@ pub enum GraphError {
     /// No random bits could be had.
     #[error(transparent)]
     Randomness(#[from] RandomnessError),
-}
-
-/// Passes a parameter that satisfies its condition; a NaN satisfies none.
-pub(crate) fn require(holds: bool, name: &'static str, value: f64, accepted: &'static str) -> Result<f64, GraphError> {
-    if holds { Ok(value) } else { Err(GraphError::Parameter { name, value, accepted }) }
 }

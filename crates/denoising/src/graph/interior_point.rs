@@ -26,22 +26,26 @@ struct Iterate {
     lower: Vec<f64>,
 }
 
-/// Minimises `1/2 sum w (y - x)^2 + sum cap_i |(L x)_i|` down to a relative duality gap, as estimated in `f64`.
+/// Minimises `1/2 sum w (y - x)^2 + sum cap_i |(L x)_i|` down to a relative duality gap, as
+/// estimated in `f64`.
 ///
 /// # Derivation
-/// The dual is `min_u 1/2 u^T A u - b^T u` with `A = L W^-1 L`, `b = L y`, `|u_i| <= cap_i`, and `x = y - W^-1 L u`. With multipliers `p, q` of the two
-/// bounds and the slacks `s = cap - u`, `r = cap + u`, the central path is `A u - b + p - q = 0`, `p s = q r = 1/t`. Eliminating the steps of `p` and `q`
-/// leaves
+/// The dual is `min_u 1/2 u^T A u - b^T u` with `A = L W^-1 L`, `b = L y`, `|u_i| <= cap_i`, and
+/// `x = y - W^-1 L u`. With multipliers `p, q` of the two bounds and the slacks `s = cap - u`,
+/// `r = cap + u`, the central path is `A u - b + p - q = 0`, `p s = q r = 1/t`. Eliminating the
+/// steps of `p` and `q` leaves
 ///
 /// ```text
 /// (A + diag(p/s + q/r)) du = -(A u - b + (1/t)/s - (1/t)/r),
 /// ```
 ///
-/// in which only the diagonal changes from step to step (Kim, Koh, Boyd, Gorinevsky, *l1 trend filtering*, SIAM Review 2009, on a line; here `A` is the
-/// squared Laplacian of a graph). `u` stays inside its bounds, so it always proves a gap.
+/// in which only the diagonal changes from step to step (Kim, Koh, Boyd, Gorinevsky, *l1 trend
+/// filtering*, SIAM Review 2009, on a line; here `A` is the squared Laplacian of a graph). `u`
+/// stays inside its bounds, so it always proves a gap.
 ///
-/// Why not alternating directions: on the 4091 junctions of Manhattan with `lambda = 50` those were at a relative gap of 2.4e-4 after 3000
-/// iterations, and a factorisation costs as much as ten of them.
+/// Why not alternating directions: on the 4091 junctions of Manhattan with `lambda = 50` those were
+/// at a relative gap of 2.4e-4 after 3000 iterations, and a factorisation costs as much as ten of
+/// them.
 pub(crate) fn solve(problem: &Problem<'_>, relative_gap: f64) -> Result<Solved, GraphError> {
     let graph = problem.differences.graph;
     let (values, capacities) = (problem.values, problem.capacities);
@@ -50,7 +54,8 @@ pub(crate) fn solve(problem: &Problem<'_>, relative_gap: f64) -> Result<Solved, 
     let target = laplacian(graph, values);
     let start = target.iter().map(|value| value.abs()).fold(f64::MIN_POSITIVE, f64::max);
     let nodes = values.len();
-    let mut iterate = Iterate { dual: vec![0.0; nodes], upper: vec![start; nodes], lower: vec![start; nodes] };
+    let mut iterate =
+        Iterate { dual: vec![0.0; nodes], upper: vec![start; nodes], lower: vec![start; nodes] };
     let mut x = values.to_vec();
     for _ in 0..MOST_ITERATIONS {
         let pull = laplacian(graph, &iterate.dual);
@@ -66,7 +71,8 @@ pub(crate) fn solve(problem: &Problem<'_>, relative_gap: f64) -> Result<Solved, 
     }
     let bend = laplacian(graph, &x);
     let active = (0..nodes).map(|node| {
-        // On the path p s = q r: the larger of a multiplier and its relative slack tells which of the two vanishes.
+        // On the path p s = q r: the larger of a multiplier and its relative slack tells which of
+        // the two vanishes.
         let slack = (capacities[node] - iterate.dual[node].abs()) / capacities[node];
         bend[node].abs() / start > slack
     });
@@ -76,7 +82,12 @@ pub(crate) fn solve(problem: &Problem<'_>, relative_gap: f64) -> Result<Solved, 
 
 impl Iterate {
     /// One step towards a point ten times further along the central path.
-    fn advance(&mut self, squared: &SquaredLaplacian, capacities: &[f64], bend: &[f64]) -> Result<(), GraphError> {
+    fn advance(
+        &mut self,
+        squared: &SquaredLaplacian,
+        capacities: &[f64],
+        bend: &[f64],
+    ) -> Result<(), GraphError> {
         let nodes = self.dual.len();
         let slack = |u: f64, cap: f64| (cap - u, cap + u);
         let complementarity: f64 = (0..nodes)
@@ -129,12 +140,21 @@ mod tests {
 
     #[test]
     fn two_nodes_by_hand() {
-        // L x = (x_0 - x_1) (1, -1), so the penalty is 2 lambda |x_0 - x_1|: with y = (3, -1) and lambda = 1/4 each node moves by 1/2.
+        // L x = (x_0 - x_1) (1, -1), so the penalty is 2 lambda |x_0 - x_1|: with y = (3, -1) and
+        // lambda = 1/4 each node moves by 1/2.
         let graph = Graph::line(2).expect("a line");
         let differences = Differences { graph: &graph, order: Order::Linear };
-        let problem = |capacities| Problem { differences, values: &[3.0, -1.0], precisions: &[1.0, 1.0], capacities };
+        let problem = |capacities| Problem {
+            differences,
+            values: &[3.0, -1.0],
+            precisions: &[1.0, 1.0],
+            capacities,
+        };
         let apart = solve(&problem(&[0.25, 0.25]), 1e-12).expect("solved");
-        assert!((apart.values[0] - 2.5).abs() < 1e-5 && (apart.values[1] + 0.5).abs() < 1e-5, "{apart:?}");
+        assert!(
+            (apart.values[0] - 2.5).abs() < 1e-5 && (apart.values[1] + 0.5).abs() < 1e-5,
+            "{apart:?}"
+        );
         assert_eq!(apart.active, [true, true]);
         let together = solve(&problem(&[5.0, 5.0]), 1e-12).expect("solved");
         assert!(together.values.iter().all(|value| (value - 1.0).abs() < 1e-5), "{together:?}");
@@ -144,14 +164,21 @@ mod tests {
     #[test]
     fn active_nodes_are_those_where_the_dual_is_at_its_bound() {
         let graph = Graph::grid(7, 8).expect("a grid");
-        let values: Vec<f64> = (0..56).map(|i| 3.0 * ((i * i) as f64).sin() + if i < 30 { 5.0 } else { 0.0 }).collect();
+        let values: Vec<f64> = (0..56)
+            .map(|i| 3.0 * ((i * i) as f64).sin() + if i < 30 { 5.0 } else { 0.0 })
+            .collect();
         let differences = Differences { graph: &graph, order: Order::Linear };
         let (ones, capacities) = ([1.0; 56], [0.8; 56]);
-        let problem = Problem { differences, values: &values, precisions: &ones, capacities: &capacities };
+        let problem =
+            Problem { differences, values: &values, precisions: &ones, capacities: &capacities };
         let solved = solve(&problem, 1e-10).expect("solved");
         let bend = laplacian(&graph, &solved.values);
         for ((dual, bend), &active) in solved.dual.iter().zip(&bend).zip(&solved.active) {
-            assert_eq!((dual.abs() > 0.8 - 1e-4, bend.abs() > 1e-4), (active, active), "{dual} {bend}");
+            assert_eq!(
+                (dual.abs() > 0.8 - 1e-4, bend.abs() > 1e-4),
+                (active, active),
+                "{dual} {bend}"
+            );
         }
         assert!(solved.active.contains(&true) && solved.active.contains(&false));
     }

@@ -1,4 +1,5 @@
-//! Denoising on a graph: neighbouring nodes have similar values, so a released vector can borrow strength across edges.
+//! Denoising on a graph: neighbouring nodes have similar values, so a released vector can borrow
+//! strength across edges.
 //!
 //! | file | what it holds |
 //! |---|---|
@@ -44,14 +45,16 @@ pub use tuning::PenaltyRule;
 pub use wavelet_denoising::{Threshold, WaveletFit, denoise_with_wavelets};
 pub use wavelets::Wavelets;
 
-/// An undirected graph on the nodes `0, 1, ..., n - 1`, each the place of one released value.
+/// An undirected graph on the nodes `0, 1, ..., n - 1`, each the index of one released value.
 ///
 /// # Rules
-/// - A self loop says that a node is like itself: it adds `|x_u - x_u| = 0` to every penalty. It is left out, and counted ([`Graph::loops_left_out`]).
-/// - An edge that is listed again, in either direction, is one edge, and counted ([`Graph::repeats_left_out`]). Listed again with another weight
-///   it is an error.
-/// - A graph need not be connected. Penalties are sums over edges, so every component is denoised by itself (but with the same tuning
-///   parameter), and a node without edges keeps its released value.
+/// - A self loop says that a node is like itself: it adds `|x_u - x_u| = 0` to every penalty. It is
+///   left out, and counted ([`Graph::loops_left_out`]).
+/// - An edge that is listed again, in either direction, is one edge, and counted
+///   ([`Graph::repeats_left_out`]). Listed again with another weight it is an error.
+/// - A graph need not be connected. Penalties are sums over edges, so every component is denoised
+///   by itself (but with the same tuning parameter), and a node without edges keeps its released
+///   value.
 /// - A weight `c > 0` multiplies the edge's penalty: the larger, the more alike the ends.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Graph {
@@ -87,7 +90,8 @@ impl Graph {
     /// The graph with `nodes` nodes and these edges, all of weight 1.
     ///
     /// # Errors
-    /// If there is no node, or more than `2^32 - 2` nodes or edges, or an edge ends in a node that does not exist.
+    /// If there is no node, or more than `2^32 - 2` nodes or edges, or an edge ends in a node that
+    /// does not exist.
     ///
     /// # Example
     /// ```
@@ -99,17 +103,28 @@ impl Graph {
     /// assert!(Graph::new(4, [(0, 4)]).is_err());
     /// # Ok::<(), reticent_denoising::graph::GraphError>(())
     /// ```
-    pub fn new(nodes: usize, edges: impl IntoIterator<Item = (usize, usize)>) -> Result<Self, GraphError> {
+    pub fn new(
+        nodes: usize,
+        edges: impl IntoIterator<Item = (usize, usize)>,
+    ) -> Result<Self, GraphError> {
         Graph::weighted(nodes, edges.into_iter().map(|(from, to)| (from, to, 1.0)))
     }
 
     /// The graph with `nodes` nodes and these edges with their weights.
     ///
     /// # Errors
-    /// As [`Graph::new`], or if a weight is not a number from 1e-9 to 1e9, or an edge is listed with two weights.
-    pub fn weighted(nodes: usize, edges: impl IntoIterator<Item = (usize, usize, f64)>) -> Result<Self, GraphError> {
+    /// As [`Graph::new`], or if a weight is not a number from 1e-9 to 1e9, or an edge is listed
+    /// with two weights.
+    pub fn weighted(
+        nodes: usize,
+        edges: impl IntoIterator<Item = (usize, usize, f64)>,
+    ) -> Result<Self, GraphError> {
         if nodes == 0 || nodes > LARGEST_COUNT {
-            return Err(GraphError::Size { what: "nodes", given: nodes, accepted: "from 1 to 2^32 - 2" });
+            return Err(GraphError::Size {
+                what: "nodes",
+                given: nodes,
+                accepted: "from 1 to 2^32 - 2",
+            });
         }
         let mut kept = Vec::new();
         let mut loops_left_out = 0;
@@ -129,12 +144,17 @@ impl Graph {
             }
         }
         if kept.len() > LARGEST_COUNT / 2 {
-            return Err(GraphError::Size { what: "edges", given: kept.len(), accepted: "at most 2^31 - 1" });
+            return Err(GraphError::Size {
+                what: "edges",
+                given: kept.len(),
+                accepted: "at most 2^31 - 1",
+            });
         }
         kept.sort_unstable_by_key(|edge| (edge.tail, edge.head));
         let listed = kept.len();
-        if let Some(pair) =
-            kept.windows(2).find(|pair| pair[0].ends() == pair[1].ends() && pair[0].weight != pair[1].weight)
+        if let Some(pair) = kept
+            .windows(2)
+            .find(|pair| pair[0].ends() == pair[1].ends() && pair[0].weight != pair[1].weight)
         {
             return Err(GraphError::ConflictingWeights {
                 from: pair[0].tail as usize,
@@ -197,7 +217,11 @@ impl Graph {
         &self.arcs[self.starts[node]..self.starts[node + 1]]
     }
 
-    pub(crate) fn require_length(&self, what: &'static str, given: usize) -> Result<(), GraphError> {
+    pub(crate) fn require_length(
+        &self,
+        what: &'static str,
+        given: usize,
+    ) -> Result<(), GraphError> {
         if given == self.nodes {
             Ok(())
         } else {
@@ -243,7 +267,10 @@ mod tests {
     #[test]
     fn loops_and_repeats_are_left_out_and_counted() {
         let graph = Graph::new(3, [(0, 1), (1, 0), (1, 1), (1, 2), (0, 1)]).expect("a graph");
-        assert_eq!((graph.edge_count(), graph.loops_left_out(), graph.repeats_left_out()), (2, 1, 2));
+        assert_eq!(
+            (graph.edge_count(), graph.loops_left_out(), graph.repeats_left_out()),
+            (2, 1, 2)
+        );
         assert_eq!(graph.edges().collect::<Vec<_>>(), [(0, 1, 1.0), (1, 2, 1.0)]);
         assert_eq!(graph.arcs(1).iter().map(|arc| arc.neighbour).collect::<Vec<_>>(), [0, 2]);
     }
@@ -258,12 +285,19 @@ mod tests {
 
     #[test]
     fn hostile_edges_and_sizes_are_named() {
-        let message = |result: Result<Graph, GraphError>| result.expect_err("must be refused").to_string();
+        let message =
+            |result: Result<Graph, GraphError>| result.expect_err("must be refused").to_string();
         assert!(message(Graph::new(0, [])).contains("0 nodes"));
         assert!(message(Graph::new(usize::MAX, [])).contains("from 1 to 2^32 - 2"));
-        assert_eq!(message(Graph::new(3, [(0, 1), (2, 3)])), "edge 2 names the node `3`, but the nodes are 0 to 2");
+        assert_eq!(
+            message(Graph::new(3, [(0, 1), (2, 3)])),
+            "edge 2 names the node `3`, but the nodes are 0 to 2"
+        );
         for weight in [0.0, -1.0, f64::NAN, f64::INFINITY, 1e-10, 1e10] {
-            assert!(message(Graph::weighted(2, [(0, 1, weight)])).starts_with("edge 1 has the weight"), "{weight}");
+            assert!(
+                message(Graph::weighted(2, [(0, 1, weight)])).starts_with("edge 1 has the weight"),
+                "{weight}"
+            );
         }
     }
 

@@ -11,13 +11,15 @@ impl Graph {
         Graph::new(nodes, (1..nodes).map(|node| (node - 1, node)))
     }
 
-    /// The grid with `rows` times `columns` nodes, each joined to those above, below, left and right: an image, row by row.
+    /// The grid with `rows` times `columns` nodes, each joined to those above, below, left and
+    /// right: an image, row by row.
     ///
     /// # Errors
     /// If there is no node or more than `2^32 - 2`.
     pub fn grid(rows: usize, columns: usize) -> Result<Self, GraphError> {
         let nodes = rows.saturating_mul(columns);
-        let across = (0..nodes).filter(|node| (node + 1) % columns != 0).map(|node| (node, node + 1));
+        let across =
+            (0..nodes).filter(|node| (node + 1) % columns != 0).map(|node| (node, node + 1));
         let down = (0..nodes.saturating_sub(columns)).map(|node| (node, node + columns));
         Graph::new(nodes, across.chain(down))
     }
@@ -25,8 +27,8 @@ impl Graph {
     /// The graph called `line` or `grid RxC` for a vector of `nodes` values.
     ///
     /// # Errors
-    /// If the name is unknown, or the grid has another number of nodes. Nothing is allocated before the number of nodes has been compared with
-    /// `nodes`.
+    /// If the name is unknown, or the grid has another number of nodes. Nothing is allocated before
+    /// the number of nodes has been compared with `nodes`.
     ///
     /// # Example
     /// ```
@@ -47,7 +49,12 @@ impl Graph {
         let columns: usize = columns.trim().parse().map_err(|_| unknown())?;
         let cells = rows.saturating_mul(columns);
         if cells != nodes {
-            return Err(GraphError::Length { what: "values", given: nodes, expected: cells, each: "cell of the grid" });
+            return Err(GraphError::Length {
+                what: "values",
+                given: nodes,
+                expected: cells,
+                each: "cell of the grid",
+            });
         }
         Graph::grid(rows, columns)
     }
@@ -68,10 +75,24 @@ mod tests {
 
     #[test]
     fn hostile_names_are_refused() {
-        for name in ["", "circle", "grid", "grid 3", "grid 3x", "grid -3x4", "grid 3x4x5", "grid 1e3x2", "line 4"] {
+        for name in [
+            "",
+            "circle",
+            "grid",
+            "grid 3",
+            "grid 3x",
+            "grid -3x4",
+            "grid 3x4x5",
+            "grid 1e3x2",
+            "line 4",
+        ] {
             assert!(matches!(Graph::named(name, 12), Err(GraphError::Name { .. })), "{name}");
         }
-        for name in ["grid 0x5", "grid 18446744073709551615x18446744073709551615", "grid 4294967296x4294967296"] {
+        for name in [
+            "grid 0x5",
+            "grid 18446744073709551615x18446744073709551615",
+            "grid 4294967296x4294967296",
+        ] {
             assert!(matches!(Graph::named(name, 12), Err(GraphError::Length { .. })), "{name}");
         }
         assert!(matches!(Graph::named("grid 0x0", 0), Err(GraphError::Size { .. })));
@@ -83,6 +104,9 @@ mod tests {
 
     #[test]
     fn one_node_is_a_line_and_a_grid() {
-        assert_eq!(Graph::named("line", 1).expect("a node"), Graph::named("grid 1x1", 1).expect("a node"));
+        assert_eq!(
+            Graph::named("line", 1).expect("a node"),
+            Graph::named("grid 1x1", 1).expect("a node")
+        );
     }
 }

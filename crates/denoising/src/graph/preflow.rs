@@ -8,8 +8,9 @@ const UNREACHABLE: u32 = u32::MAX;
 
 /// Flow on a graph's edges and the excess it leaves at each node.
 ///
-/// A flow `f_e` from tail to head is feasible if `|f_e| <= cap_e`. A node has an excess that it wants to send to nodes with a deficit. Unlike in a
-/// network with terminals, excess that cannot reach a deficit may stay where it is: it only shows on which side of the cut it is.
+/// A flow `f_e` from tail to head is feasible if `|f_e| <= cap_e`. A node has an excess that it
+/// wants to send to nodes with a deficit. Unlike in a network with terminals, excess that cannot
+/// reach a deficit may stay where it is: it only shows on which side of the cut it is.
 #[derive(Clone, Debug)]
 pub(crate) struct Preflow<'a> {
     graph: &'a Graph,
@@ -20,14 +21,16 @@ pub(crate) struct Preflow<'a> {
     pub(crate) part: Vec<u32>,
     /// A lower bound on the number of residual edges to the nearest deficit.
     label: Vec<u32>,
-    /// The arc at which scanning resumes; the arcs before it are inadmissible until the next relabelling.
+    /// The arc at which scanning resumes; the arcs before it are inadmissible until the next
+    /// relabelling.
     current: Vec<u32>,
     queued: Vec<bool>,
     queue: VecDeque<u32>,
 }
 
 impl<'a> Preflow<'a> {
-    /// Starts from a flow, which is clamped to the capacities; all nodes in one part, without excess.
+    /// Starts from a flow, which is clamped to the capacities; all nodes in one part, without
+    /// excess.
     pub(crate) fn new(graph: &'a Graph, capacities: &'a [f64], mut flow: Vec<f64>) -> Self {
         for (flow, cap) in flow.iter_mut().zip(capacities) {
             *flow = flow.clamp(-cap, *cap);
@@ -49,7 +52,11 @@ impl<'a> Preflow<'a> {
     /// What flows out of a node, less what flows in.
     pub(crate) fn net_outflow(&self, node: usize) -> f64 {
         let signed = |arc: &super::Arc| {
-            if node < arc.neighbour as usize { self.flow[arc.edge as usize] } else { -self.flow[arc.edge as usize] }
+            if node < arc.neighbour as usize {
+                self.flow[arc.edge as usize]
+            } else {
+                -self.flow[arc.edge as usize]
+            }
         };
         self.graph.arcs(node).iter().map(signed).sum()
     }
@@ -57,23 +64,31 @@ impl<'a> Preflow<'a> {
     /// How much more can flow along an edge away from `node`.
     #[inline]
     fn residual(&self, node: usize, neighbour: usize, edge: usize) -> f64 {
-        if node < neighbour { self.capacities[edge] - self.flow[edge] } else { self.capacities[edge] + self.flow[edge] }
+        if node < neighbour {
+            self.capacities[edge] - self.flow[edge]
+        } else {
+            self.capacities[edge] + self.flow[edge]
+        }
     }
 
-    /// Sends excess to deficits inside the part `nodes` until no excess above `negligible` can reach a deficit above it.
+    /// Sends excess to deficits inside the part `nodes` until no excess above `negligible` can
+    /// reach a deficit above it.
     ///
-    /// Goldberg and Tarjan, *A new approach to the maximum-flow problem* (1988): first in first out, with exact labels recomputed by a
-    /// breadth-first search each time the scanning has cost as much as one. On grids and roads waiting four times as long costs a third
-    /// more, and taking the highest label first many times as much.
+    /// Goldberg and Tarjan, *A new approach to the maximum-flow problem* (1988): first in first
+    /// out, with exact labels recomputed by a breadth-first search each time the scanning has cost
+    /// as much as one. On grids and roads waiting four times as long costs a third more, and taking
+    /// the highest label first many times as much.
     ///
-    /// In `f64` a push either empties the node or fills the edge, and both are set to their exact values, so that every step makes
-    /// progress whatever is rounded.
+    /// In `f64` a push either empties the node or fills the edge, and both are set to their exact
+    /// values, so that every step makes progress whatever is rounded.
     pub(crate) fn send(&mut self, nodes: &[u32], negligible: f64) {
         let size: usize = nodes.iter().map(|&node| 1 + self.graph.arcs(node as usize).len()).sum();
         loop {
             self.relabel_exactly(nodes, negligible);
             for &node in nodes {
-                if self.excess[node as usize] > negligible && self.label[node as usize] != UNREACHABLE {
+                if self.excess[node as usize] > negligible
+                    && self.label[node as usize] != UNREACHABLE
+                {
                     self.queued[node as usize] = true;
                     self.queue.push_back(node);
                 }
@@ -104,25 +119,26 @@ impl<'a> Preflow<'a> {
     fn discharge(&mut self, node: usize, largest: u32, negligible: f64) -> usize {
         let arcs = self.graph.arcs(node);
         let (part, label) = (self.part[node], self.label[node]);
-        let mut place = self.current[node] as usize;
+        let mut index = self.current[node] as usize;
         let mut work = 1;
-        while place < arcs.len() {
-            let (neighbour, edge) = (arcs[place].neighbour as usize, arcs[place].edge as usize);
+        while index < arcs.len() {
+            let (neighbour, edge) = (arcs[index].neighbour as usize, arcs[index].edge as usize);
             work += 1;
             if label > 0 && self.part[neighbour] == part && self.label[neighbour] == label - 1 {
                 self.push(node, neighbour, edge, negligible);
                 if self.excess[node] <= negligible {
-                    self.current[node] = place as u32;
+                    self.current[node] = index as u32;
                     return work;
                 }
             }
-            place += 1;
+            index += 1;
         }
         let least = arcs
             .iter()
             .filter(|arc| {
                 let neighbour = arc.neighbour as usize;
-                self.part[neighbour] == part && self.residual(node, neighbour, arc.edge as usize) > 0.0
+                self.part[neighbour] == part
+                    && self.residual(node, neighbour, arc.edge as usize) > 0.0
             })
             .map(|arc| self.label[arc.neighbour as usize])
             .min()
@@ -144,7 +160,11 @@ impl<'a> Preflow<'a> {
         }
         let sign = if node < neighbour { 1.0 } else { -1.0 };
         let amount = room.min(self.excess[node]);
-        self.flow[edge] = if amount == room { sign * self.capacities[edge] } else { self.flow[edge] + sign * amount };
+        self.flow[edge] = if amount == room {
+            sign * self.capacities[edge]
+        } else {
+            self.flow[edge] + sign * amount
+        };
         self.excess[node] -= amount;
         self.excess[neighbour] += amount;
         if self.excess[neighbour] > negligible && !self.queued[neighbour] {
@@ -191,7 +211,8 @@ mod tests {
         (0..1_u32 << nodes)
             .map(|set| {
                 let inside = |node: u32| set >> node & 1 == 1;
-                let gain: f64 = (0..nodes).filter(|&node| inside(node as u32)).map(|node| excess[node]).sum();
+                let gain: f64 =
+                    (0..nodes).filter(|&node| inside(node as u32)).map(|node| excess[node]).sum();
                 let cut: f64 = graph
                     .edge_list()
                     .iter()
@@ -228,8 +249,10 @@ mod tests {
             let mut preflow = Preflow::new(&graph, &capacities, vec![0.0; graph.edge_count()]);
             preflow.excess.copy_from_slice(&excess);
             preflow.send(&(0..nodes as u32).collect::<Vec<_>>(), 0.0);
-            let stuck: f64 =
-                (0..nodes).filter(|&node| !preflow.reaches_deficit(node)).map(|node| preflow.excess[node]).sum();
+            let stuck: f64 = (0..nodes)
+                .filter(|&node| !preflow.reaches_deficit(node))
+                .map(|node| preflow.excess[node])
+                .sum();
             assert_eq!(stuck, best_set_by_enumeration(&graph, &capacities, &excess));
             for (node, excess) in excess.iter().enumerate() {
                 assert_eq!(preflow.excess[node], excess - preflow.net_outflow(node));

@@ -15,7 +15,8 @@ pub struct SpanningForest {
 }
 
 impl SpanningForest {
-    /// Trees of shortest paths (in edges) from the first node of each component: shallow, with many children.
+    /// Trees of shortest paths (in edges) from the first node of each component: shallow, with many
+    /// children.
     pub fn breadth_first(graph: &Graph) -> Self {
         let mut parents = vec![ROOT; graph.node_count()];
         let mut seen = vec![false; graph.node_count()];
@@ -40,7 +41,8 @@ impl SpanningForest {
         SpanningForest { parents, order }
     }
 
-    /// Trees of a depth-first search from the first node of each component: deep, with few children.
+    /// Trees of a depth-first search from the first node of each component: deep, with few
+    /// children.
     pub fn depth_first(graph: &Graph) -> Self {
         let mut parents = vec![ROOT; graph.node_count()];
         let mut seen = vec![false; graph.node_count()];
@@ -70,13 +72,14 @@ impl SpanningForest {
 
     /// Trees drawn uniformly among all spanning trees, whatever the weights.
     ///
-    /// Wilson, *Generating random spanning trees more quickly than the cover time* (1996): from each node walk at random until the tree is
-    /// met, and keep the walk without its loops. A component that is a tree has one spanning tree, and no walk is made. The draw is a public choice: it protects
-    /// nothing, and any generator will do.
+    /// Wilson, *Generating random spanning trees more quickly than the cover time* (1996): from
+    /// each node walk at random until the tree is met, and keep the walk without its loops. A
+    /// component that is a tree has one spanning tree, and no walk is made. The draw is a public
+    /// choice: it protects nothing, and any generator will do.
     ///
     /// # Errors
-    /// If random bits cannot be had, or after 1000 steps for each node and edge: on graphs with long cycles a walk takes the square
-    /// of their length.
+    /// If random bits cannot be had, or after 1000 steps for each node and edge: on graphs with
+    /// long cycles a walk takes the square of their length.
     pub fn uniform(graph: &Graph, random: &mut impl RandomBits) -> Result<Self, GraphError> {
         let breadth_first = SpanningForest::breadth_first(graph);
         let mut next = breadth_first.parents.clone();
@@ -98,8 +101,10 @@ impl SpanningForest {
                     }
                     steps += 1;
                     let arcs = graph.arcs(node as usize);
-                    // Leaving a node again overwrites the earlier exit: this is what removes the loops.
-                    next[node as usize] = arcs[below(arcs.len() as u64, random)? as usize].neighbour;
+                    // Leaving a node again overwrites the earlier exit: this is what removes the
+                    // loops.
+                    next[node as usize] =
+                        arcs[below(arcs.len() as u64, random)? as usize].neighbour;
                     node = next[node as usize];
                 }
                 let mut node = start;
@@ -125,10 +130,10 @@ impl SpanningForest {
             first_child[node + 1] += first_child[node];
         }
         let mut children = vec![0_u32; edges.len()];
-        let mut place = first_child.clone();
+        let mut index = first_child.clone();
         for &(parent, child) in &edges {
-            children[place[parent]] = child as u32;
-            place[parent] += 1;
+            children[index[parent]] = child as u32;
+            index[parent] += 1;
         }
         let mut order = Vec::with_capacity(parents.len());
         for root in (0..parents.len()).filter(|&node| parents[node] == ROOT) {
@@ -164,7 +169,8 @@ impl SpanningForest {
     }
 }
 
-/// A uniform integer below `bound`, exactly: Lemire, *Fast random integer generation in an interval* (2019).
+/// A uniform integer below `bound`, exactly: Lemire, *Fast random integer generation in an
+/// interval* (2019).
 fn below(bound: u64, random: &mut impl RandomBits) -> Result<u64, GraphError> {
     loop {
         let product = u128::from(random.next_u64()?) * u128::from(bound);
@@ -185,7 +191,9 @@ mod tests {
         for &node in forest.order() {
             if let Some(parent) = forest.parent(node as usize) {
                 assert!(seen[parent], "a node comes before its parent");
-                assert!(graph.arcs(node as usize).iter().any(|arc| arc.neighbour as usize == parent));
+                assert!(
+                    graph.arcs(node as usize).iter().any(|arc| arc.neighbour as usize == parent)
+                );
             }
             assert!(!std::mem::replace(&mut seen[node as usize], true));
         }
@@ -200,21 +208,31 @@ mod tests {
             let graph = graph.expect("a graph");
             assert_spans(&graph, &SpanningForest::breadth_first(&graph));
             assert_spans(&graph, &SpanningForest::depth_first(&graph));
-            assert_spans(&graph, &SpanningForest::uniform(&graph, &mut SeededRandom::new(1)).expect("a tree"));
+            assert_spans(
+                &graph,
+                &SpanningForest::uniform(&graph, &mut SeededRandom::new(1)).expect("a tree"),
+            );
         }
     }
 
     #[test]
     fn shapes_are_as_named() {
-        let complete = Graph::new(6, (0..6).flat_map(|i| (0..i).map(move |j| (i, j)))).expect("a graph");
-        assert!((1..6).all(|node| SpanningForest::breadth_first(&complete).parent(node) == Some(0)));
-        assert!((1..6).all(|node| SpanningForest::depth_first(&complete).parent(node) == Some(node - 1)));
+        let complete =
+            Graph::new(6, (0..6).flat_map(|i| (0..i).map(move |j| (i, j)))).expect("a graph");
+        assert!(
+            (1..6).all(|node| SpanningForest::breadth_first(&complete).parent(node) == Some(0))
+        );
+        assert!(
+            (1..6)
+                .all(|node| SpanningForest::depth_first(&complete).parent(node) == Some(node - 1))
+        );
     }
 
     #[test]
     fn uniform_trees_are_uniform() {
-        // A square with a diagonal has 8 spanning trees. 80000 draws: each count has mean 10000 and deviation 93.5; six deviations
-        // on either side are crossed with probability 2e-9, 1.6e-8 for all eight.
+        // A square with a diagonal has 8 spanning trees. 80000 draws: each count has mean 10000 and
+        // deviation 93.5; six deviations on either side are crossed with probability 2e-9, 1.6e-8
+        // for all eight.
         let graph = Graph::new(4, [(0, 1), (1, 2), (2, 3), (3, 0), (0, 2)]).expect("a graph");
         let mut counts = HashMap::new();
         let mut random = SeededRandom::new(20);
@@ -228,8 +246,10 @@ mod tests {
 
     #[test]
     fn long_cycles_are_refused_and_long_lines_are_not() {
-        let cycle = Graph::new(30_000, (0..30_000).map(|i| (i, (i + 1) % 30_000))).expect("a cycle");
-        let error = SpanningForest::uniform(&cycle, &mut SeededRandom::new(3)).expect_err("too long");
+        let cycle =
+            Graph::new(30_000, (0..30_000).map(|i| (i, (i + 1) % 30_000))).expect("a cycle");
+        let error =
+            SpanningForest::uniform(&cycle, &mut SeededRandom::new(3)).expect_err("too long");
         assert!(matches!(error, GraphError::WalkTooLong { steps: 60_000_000 }), "{error}");
         let line = Graph::line(1_000_000).expect("a line");
         assert!(SpanningForest::uniform(&line, &mut SeededRandom::new(3)).is_ok());

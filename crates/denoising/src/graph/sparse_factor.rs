@@ -7,10 +7,12 @@ use faer::prelude::Solve;
 use faer::sparse::linalg::solvers::{Llt, SymbolicLlt};
 use faer::sparse::{SparseColMat, Triplet};
 
-/// `L S L` has an entry for every pair of nodes with a common neighbour. A hub with a million neighbours would make it a dense matrix.
+/// `L S L` has an entry for every pair of nodes with a common neighbour. A hub with a million
+/// neighbours would make it a dense matrix.
 const MOST_ENTRIES: usize = 100_000_000;
 
-/// The matrix `L S L` with a diagonal `S`; its ordering and pattern are analysed once, and every diagonal added to it is factorised anew.
+/// The matrix `L S L` with a diagonal `S`; its ordering and pattern are analysed once, and every
+/// diagonal added to it is factorised anew.
 #[derive(Debug)]
 pub(crate) struct SquaredLaplacian {
     matrix: SparseColMat<usize, f64>,
@@ -38,7 +40,8 @@ impl SquaredLaplacian {
             .fold(0, |sum, row| sum.saturating_add(row.saturating_mul(row + 1) / 2));
         if entries > MOST_ENTRIES {
             return Err(failed(format!(
-                "some nodes have so many neighbours that there would be {entries} entries, and at most {MOST_ENTRIES} are accepted; use order 0"
+                "some nodes have so many neighbours that there would be {entries} entries, and at \
+                 most {MOST_ENTRIES} are accepted; use order 0"
             )));
         }
         let mut triplets = Vec::with_capacity(entries);
@@ -46,16 +49,20 @@ impl SquaredLaplacian {
             let row = laplacian_row(graph, node);
             for &(i, left) in &row {
                 triplets.extend(
-                    row.iter().filter(|(j, _)| *j <= i).map(|&(j, right)| Triplet::new(i, j, left * middle * right)),
+                    row.iter()
+                        .filter(|(j, _)| *j <= i)
+                        .map(|&(j, right)| Triplet::new(i, j, left * middle * right)),
                 );
             }
         }
         let matrix = SparseColMat::try_new_from_triplets(nodes, nodes, &triplets)
             .map_err(|error| failed(format!("{error:?}")))?;
         let pattern = matrix.symbolic();
-        let place = |node: usize| pattern.col_range(node).find(|&place| pattern.row_idx()[place] == node);
-        let diagonal = (0..nodes).filter_map(place).collect();
-        let symbolic = SymbolicLlt::try_new(pattern, Side::Lower).map_err(|error| failed(error.to_string()))?;
+        let index =
+            |node: usize| pattern.col_range(node).find(|&index| pattern.row_idx()[index] == node);
+        let diagonal = (0..nodes).filter_map(index).collect();
+        let symbolic = SymbolicLlt::try_new(pattern, Side::Lower)
+            .map_err(|error| failed(error.to_string()))?;
         Ok(SquaredLaplacian { matrix, diagonal, symbolic })
     }
 
@@ -67,11 +74,12 @@ impl SquaredLaplacian {
         let mut matrix = self.matrix.clone();
         let values = matrix.val_mut();
         values.iter_mut().for_each(|value| *value *= scale);
-        for (&place, addend) in self.diagonal.iter().zip(diagonal) {
-            values[place] += addend;
+        for (&index, addend) in self.diagonal.iter().zip(diagonal) {
+            values[index] += addend;
         }
-        let cholesky = Llt::try_new_with_symbolic(self.symbolic.clone(), matrix.as_ref(), Side::Lower)
-            .map_err(|error| GraphError::Factorisation { reason: format!("{error:?}") })?;
+        let cholesky =
+            Llt::try_new_with_symbolic(self.symbolic.clone(), matrix.as_ref(), Side::Lower)
+                .map_err(|error| GraphError::Factorisation { reason: format!("{error:?}") })?;
         Ok(Factor { cholesky })
     }
 }
@@ -99,7 +107,8 @@ mod tests {
 
     /// `(scale * L S L + diagonal) x`, by applying the operators.
     fn apply(graph: &Graph, middle: &[f64], scale: f64, diagonal: &[f64], x: &[f64]) -> Vec<f64> {
-        let inner: Vec<f64> = laplacian(graph, x).iter().zip(middle).map(|(value, middle)| value * middle).collect();
+        let inner: Vec<f64> =
+            laplacian(graph, x).iter().zip(middle).map(|(value, middle)| value * middle).collect();
         laplacian(graph, &inner)
             .iter()
             .zip(diagonal.iter().zip(x))
@@ -110,10 +119,13 @@ mod tests {
     #[test]
     fn solutions_solve() {
         let weighted =
-            Graph::weighted(7, [(0, 1, 2.0), (1, 2, 0.5), (2, 0, 3.0), (3, 2, 1.0), (5, 6, 4.0)]).expect("a graph");
-        for graph in [Graph::grid(7, 9).expect("a grid"), weighted, Graph::line(1).expect("a node")] {
+            Graph::weighted(7, [(0, 1, 2.0), (1, 2, 0.5), (2, 0, 3.0), (3, 2, 1.0), (5, 6, 4.0)])
+                .expect("a graph");
+        for graph in [Graph::grid(7, 9).expect("a grid"), weighted, Graph::line(1).expect("a node")]
+        {
             let nodes = graph.node_count();
-            let numbers = |seed: f64| (0..nodes).map(|i| 1.5 + (seed * i as f64).sin()).collect::<Vec<f64>>();
+            let numbers =
+                |seed: f64| (0..nodes).map(|i| 1.5 + (seed * i as f64).sin()).collect::<Vec<f64>>();
             let (middle, diagonal, right) = (numbers(1.0), numbers(2.0), numbers(3.0));
             let mut x = right.clone();
             SquaredLaplacian::new(&graph, &middle)
@@ -122,7 +134,10 @@ mod tests {
                 .expect("factorised")
                 .solve(&mut x);
             let back = apply(&graph, &middle, 0.7, &diagonal, &x);
-            assert!(back.iter().zip(&right).all(|(a, b)| (a - b).abs() < 1e-12), "{back:?} {right:?}");
+            assert!(
+                back.iter().zip(&right).all(|(a, b)| (a - b).abs() < 1e-12),
+                "{back:?} {right:?}"
+            );
         }
     }
 

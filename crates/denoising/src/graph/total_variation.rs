@@ -4,11 +4,13 @@ use super::preflow::Preflow;
 use super::{Graph, chain};
 use std::ops::Range;
 
-/// A minimiser of `1/2 sum w_i (y_i - x_i)^2 + sum_e cap_e |x_tail - x_head|` with the flow that proves it.
+/// A minimiser of `1/2 sum w_i (y_i - x_i)^2 + sum_e cap_e |x_tail - x_head|` with the flow that
+/// proves it.
 #[derive(Clone, Debug)]
 pub(crate) struct Fused {
     pub(crate) values: Vec<f64>,
-    /// The dual vector: `|flow_e| <= cap_e`, and `w_i (y_i - x_i)` is the net outflow of node `i`, up to rounding.
+    /// The dual vector: `|flow_e| <= cap_e`, and `w_i (y_i - x_i)` is the net outflow of node `i`,
+    /// up to rounding.
     pub(crate) flow: Vec<f64>,
     /// The connected sets of nodes that share one value; which one each node is in.
     pub(crate) set: Vec<u32>,
@@ -16,11 +18,19 @@ pub(crate) struct Fused {
     pub(crate) sets: usize,
 }
 
-/// Excess below this part of the largest excess or capacity in a set is rounding: it is not sent anywhere.
+/// Excess below this part of the largest excess or capacity in a set is rounding: it is not sent
+/// anywhere.
 const NEGLIGIBLE: f64 = 1e-13;
 
-/// Solves the fused lasso: on paths in linear time, on other graphs by [`by_cuts`] starting from the flow `start`.
-pub(crate) fn solve(graph: &Graph, values: &[f64], precisions: &[f64], capacities: &[f64], start: &[f64]) -> Fused {
+/// Solves the fused lasso: on paths in linear time, on other graphs by [`by_cuts`] starting from
+/// the flow `start`.
+pub(crate) fn solve(
+    graph: &Graph,
+    values: &[f64],
+    precisions: &[f64],
+    capacities: &[f64],
+    start: &[f64],
+) -> Fused {
     chain::solve(graph, values, precisions, capacities)
         .unwrap_or_else(|| by_cuts(graph, values, precisions, capacities, start.to_vec()))
 }
@@ -28,16 +38,25 @@ pub(crate) fn solve(graph: &Graph, values: &[f64], precisions: &[f64], capacitie
 /// Solves the fused lasso on a graph.
 ///
 /// # Derivation
-/// For a threshold `t` the set `{x > t}` of the solution maximises `sum_S w_i (y_i - t) - cut(S)` (Hochbaum 2001; Chambolle and Darbon 2009), a
-/// minimum cut. Take a connected set whose value is sought, with the flows on the edges that leave it known, and `t` the value that it would have
-/// if it had only one: the mean of `y` less the net outflow, weighted. Send excess to deficits inside it. Either everything can be sent:
-/// then the set has the one value `t`, and the flow is the proof. Or some excess is stuck: the nodes that cannot reach a deficit
-/// are above `t`, the others below, all edges between them are full, and both sides are solved by themselves with those flows fixed. Each split
-/// starts from the flow of the one before.
+/// For a threshold `t` the set `{x > t}` of the solution maximises `sum_S w_i (y_i - t) - cut(S)`
+/// (Hochbaum 2001; Chambolle and Darbon 2009), a minimum cut. Take a connected set whose value is
+/// sought, with the flows on the edges that leave it known, and `t` the value that it would have if
+/// it had only one: the mean of `y` less the net outflow, weighted. Send excess to deficits inside
+/// it. Either everything can be sent: then the set has the one value `t`, and the flow is the
+/// proof. Or some excess is stuck: the nodes that cannot reach a deficit are above `t`, the others
+/// below, all edges between them are full, and both sides are solved by themselves with those flows
+/// fixed. Each split starts from the flow of the one before.
 ///
 /// # Direction of error
-/// The result is as exact as `f64` sums are; the caller certifies the gap with the flow that is returned.
-fn by_cuts(graph: &Graph, values: &[f64], precisions: &[f64], capacities: &[f64], start: Vec<f64>) -> Fused {
+/// The result is as exact as `f64` sums are; the caller certifies the gap with the flow that is
+/// returned.
+fn by_cuts(
+    graph: &Graph,
+    values: &[f64],
+    precisions: &[f64],
+    capacities: &[f64],
+    start: Vec<f64>,
+) -> Fused {
     let nodes = graph.node_count();
     let mut preflow = Preflow::new(graph, capacities, start);
     let mut solution = vec![0.0; nodes];
@@ -51,7 +70,8 @@ fn by_cuts(graph: &Graph, values: &[f64], precisions: &[f64], capacities: &[f64]
         let (mut balance, mut weight, mut largest) = (0.0, 0.0, 0.0_f64);
         for &node in members {
             let node = node as usize;
-            preflow.excess[node] = precisions[node] * (values[node] - pivot) - preflow.net_outflow(node);
+            preflow.excess[node] =
+                precisions[node] * (values[node] - pivot) - preflow.net_outflow(node);
             balance += preflow.excess[node];
             weight += precisions[node];
         }
@@ -60,7 +80,9 @@ fn by_cuts(graph: &Graph, values: &[f64], precisions: &[f64], capacities: &[f64]
         for &node in members {
             let node = node as usize;
             preflow.excess[node] -= precisions[node] * shift;
-            largest = largest.max(preflow.excess[node].abs()).max(precisions[node] * values[node].abs() * 1e-2);
+            largest = largest
+                .max(preflow.excess[node].abs())
+                .max(precisions[node] * values[node].abs() * 1e-2);
         }
         let negligible = NEGLIGIBLE * largest;
         if members.len() > 1 {
@@ -95,13 +117,18 @@ impl Pieces {
     /// The connected components of the graph.
     fn of(graph: &Graph, part: &mut [u32]) -> Self {
         let nodes = graph.node_count();
-        let mut pieces =
-            Pieces { order: (0..nodes as u32).collect(), pending: Vec::new(), next_part: 1, side: vec![false; nodes] };
+        let mut pieces = Pieces {
+            order: (0..nodes as u32).collect(),
+            pending: Vec::new(),
+            next_part: 1,
+            side: vec![false; nodes],
+        };
         pieces.connected_parts(graph, 0..nodes, part);
         pieces
     }
 
-    /// Divides a piece into what reaches a deficit and what does not, and both into connected pieces.
+    /// Divides a piece into what reaches a deficit and what does not, and both into connected
+    /// pieces.
     fn divide(&mut self, graph: &Graph, range: Range<usize>, preflow: &mut Preflow<'_>) {
         for &node in &self.order[range.clone()] {
             self.side[node as usize] = preflow.reaches_deficit(node as usize);
@@ -109,7 +136,8 @@ impl Pieces {
         self.connected_parts(graph, range, &mut preflow.part);
     }
 
-    /// Finds the connected parts of the nodes in a range that are on one side, and makes them pending pieces.
+    /// Finds the connected parts of the nodes in a range that are on one side, and makes them
+    /// pending pieces.
     fn connected_parts(&mut self, graph: &Graph, range: Range<usize>, part: &mut [u32]) {
         let members = self.order[range.clone()].to_vec();
         let Some(&first) = members.first() else { return };
@@ -151,7 +179,9 @@ mod tests {
     use super::*;
 
     fn wavy(nodes: usize) -> Vec<f64> {
-        (0..nodes).map(|i| 3.0 * ((i * i) as f64 * 0.7).sin() + if i % 50 < 20 { 4.0 } else { 0.0 }).collect()
+        (0..nodes)
+            .map(|i| 3.0 * ((i * i) as f64 * 0.7).sin() + if i % 50 < 20 { 4.0 } else { 0.0 })
+            .collect()
     }
 
     #[test]
@@ -159,10 +189,15 @@ mod tests {
         let line = Graph::line(500).expect("a line");
         let precisions: Vec<f64> = (0..500).map(|i| 1.5 + (i as f64).cos()).collect();
         for scale in [0.01, 0.3, 2.0, 40.0, 1e4] {
-            let capacities: Vec<f64> = (0..499).map(|e| scale * (1.2 + (2.0 * e as f64).sin())).collect();
+            let capacities: Vec<f64> =
+                (0..499).map(|e| scale * (1.2 + (2.0 * e as f64).sin())).collect();
             let cuts = by_cuts(&line, &wavy(500), &precisions, &capacities, vec![0.0; 499]);
-            let chain = chain::solve(&line, &wavy(500), &precisions, &capacities).expect("a line is a path");
-            assert!(cuts.values.iter().zip(&chain.values).all(|(a, b)| (a - b).abs() < 1e-12), "{scale}");
+            let chain = chain::solve(&line, &wavy(500), &precisions, &capacities)
+                .expect("a line is a path");
+            assert!(
+                cuts.values.iter().zip(&chain.values).all(|(a, b)| (a - b).abs() < 1e-12),
+                "{scale}"
+            );
             assert_eq!(cuts.sets, chain.sets, "{scale}");
         }
     }
@@ -174,7 +209,12 @@ mod tests {
         for lambda in [0.05, 0.5, 3.0, 100.0] {
             let capacities = vec![lambda; grid.edge_count()];
             let differences = Differences { graph: &grid, order: Order::Constant };
-            let problem = Problem { differences, values: &values, precisions: &ones, capacities: &capacities };
+            let problem = Problem {
+                differences,
+                values: &values,
+                precisions: &ones,
+                capacities: &capacities,
+            };
             let far: Vec<f64> = (0..grid.edge_count()).map(|e| 1e3 * (e as f64).sin()).collect();
             for start in [vec![0.0; grid.edge_count()], far] {
                 let fused = by_cuts(&grid, &values, &ones, &capacities, start);
@@ -187,9 +227,17 @@ mod tests {
     #[test]
     fn sets_are_connected_and_share_their_value() {
         let grid = Graph::grid(12, 12).expect("a grid");
-        let fused = solve(&grid, &wavy(144), &[1.0; 144], &vec![0.8; grid.edge_count()], &vec![0.0; grid.edge_count()]);
-        let within =
-            grid.edges().filter(|(from, to, _)| fused.set[*from] == fused.set[*to]).map(|(from, to, _)| (from, to));
+        let fused = solve(
+            &grid,
+            &wavy(144),
+            &[1.0; 144],
+            &vec![0.8; grid.edge_count()],
+            &vec![0.0; grid.edge_count()],
+        );
+        let within = grid
+            .edges()
+            .filter(|(from, to, _)| fused.set[*from] == fused.set[*to])
+            .map(|(from, to, _)| (from, to));
         let pieces = Graph::new(144, within).expect("the sets").components();
         assert_eq!(pieces.len(), fused.sets);
         assert!(fused.sets > 2 && fused.sets < 100, "{}", fused.sets);

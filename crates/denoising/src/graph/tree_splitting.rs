@@ -4,7 +4,8 @@ use super::Arc;
 use super::SpanningForest;
 use super::arcs_by_node;
 
-/// Two sets of nodes that become one. Sets below the number of nodes are single nodes; the set that merge `m` makes is `nodes + m`.
+/// Two sets of nodes that become one. Sets below the number of nodes are single nodes; the set that
+/// merge `m` makes is `nodes + m`.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Merge {
     pub(crate) left: u32,
@@ -20,16 +21,20 @@ pub(crate) struct Hierarchy {
     pub(crate) roots: Vec<u32>,
 }
 
-/// Splits every tree of a forest, and the parts again, down to single nodes (Sharpnack, Krishnamurthy, Singh, *Detecting activations over graphs using
-/// spanning tree wavelet bases*, AISTATS 2013, Algorithm 1).
+/// Splits every tree of a forest, and the parts again, down to single nodes (Sharpnack,
+/// Krishnamurthy, Singh, *Detecting activations over graphs using spanning tree wavelet bases*,
+/// AISTATS 2013, Algorithm 1).
 ///
-/// A tree is split at a balancing node, without which no part has more than half of the nodes; the node itself goes to the smallest part. The parts are
-/// joined in pairs, the joined ones in pairs again. With `d` the largest degree, a node is then in at most about `log d log n` sets, and an
-/// edge of the tree crosses as many splits: a vector that changes across few edges has few coefficients.
+/// A tree is split at a balancing node, without which no part has more than half of the nodes; the
+/// node itself goes to the smallest part. The parts are joined in pairs, the joined ones in pairs
+/// again. With `d` the largest degree, a node is then in at most about `log d log n` sets, and an
+/// edge of the tree crosses as many splits: a vector that changes across few edges has few
+/// coefficients.
 pub(crate) fn split(forest: &SpanningForest) -> Hierarchy {
     let nodes = forest.node_count();
-    let edges: Vec<(u32, u32)> =
-        (0..nodes).filter_map(|node| forest.parent(node).map(|parent| (parent as u32, node as u32))).collect();
+    let edges: Vec<(u32, u32)> = (0..nodes)
+        .filter_map(|node| forest.parent(node).map(|parent| (parent as u32, node as u32)))
+        .collect();
     let (starts, arcs) = arcs_by_node(nodes, edges.iter().copied());
     let mut splitter = Splitter {
         starts,
@@ -67,10 +72,13 @@ impl Splitter {
     fn neighbours(&self, node: u32) -> impl Iterator<Item = u32> + '_ {
         let part = self.part[node as usize];
         let arcs = &self.arcs[self.starts[node as usize]..self.starts[node as usize + 1]];
-        arcs.iter().map(|arc| arc.neighbour).filter(move |&neighbour| self.part[neighbour as usize] == part)
+        arcs.iter()
+            .map(|arc| arc.neighbour)
+            .filter(move |&neighbour| self.part[neighbour as usize] == part)
     }
 
-    /// The set of all of `members`, a connected part. The recursion is as deep as the logarithm of their number.
+    /// The set of all of `members`, a connected part. The recursion is as deep as the logarithm of
+    /// their number.
     fn hierarchy(&mut self, members: Vec<u32>) -> u32 {
         if let [single] = members[..] {
             return single;
@@ -91,7 +99,8 @@ impl Splitter {
         sets[0]
     }
 
-    /// Removes a balancing node, adds it to the smallest piece, and marks the pieces as parts of their own.
+    /// Removes a balancing node, adds it to the smallest piece, and marks the pieces as parts of
+    /// their own.
     fn pieces_around_balance(&mut self, members: &[u32]) -> Vec<Vec<u32>> {
         let order = self.outwards_from(members[0]);
         let centre = self.balancing_node(&order);
@@ -107,7 +116,8 @@ impl Splitter {
             }
             pieces.push(piece);
         }
-        // A part of two nodes has one piece, and the node stands alone; otherwise pieces stay below the whole.
+        // A part of two nodes has one piece, and the node stands alone; otherwise pieces stay below
+        // the whole.
         match pieces.iter_mut().min_by_key(|piece| piece.len()) {
             Some(smallest) if members.len() > 2 => {
                 self.part[centre as usize] = self.part[smallest[0] as usize];
@@ -136,7 +146,8 @@ impl Splitter {
         order
     }
 
-    /// A node whose removal leaves no piece with more than half of the nodes: the last one, from the root, with at least half below it.
+    /// A node whose removal leaves no piece with more than half of the nodes: the last one, from
+    /// the root, with at least half below it.
     fn balancing_node(&mut self, order: &[u32]) -> u32 {
         for &node in order {
             self.weight[node as usize] = 1;
@@ -184,7 +195,9 @@ mod tests {
 
     #[test]
     fn hierarchies_are_shallow() {
-        for (graph, deepest) in [(Graph::line(1 << 14), 15), (Graph::new(4097, (1..4097).map(|i| (0, i))), 13)] {
+        for (graph, deepest) in
+            [(Graph::line(1 << 14), 15), (Graph::new(4097, (1..4097).map(|i| (0, i))), 13)]
+        {
             let graph = graph.expect("a graph");
             let hierarchy = split(&SpanningForest::breadth_first(&graph));
             assert!(sets_above_the_deepest_node(&hierarchy, graph.node_count()) <= deepest);

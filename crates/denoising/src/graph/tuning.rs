@@ -7,12 +7,15 @@ use super::{GraphError, NoisyValues, TrendFilter, TrendFit};
 pub enum PenaltyRule {
     /// The one of least unbiased risk. Assumes independent Gaussian noise of the stated deviations.
     UnbiasedRisk,
-    /// The largest one that explains the release up to its noise: `sum (y_i - x_i)^2 / sigma_i^2 <= n`, the discrepancy principle. Assumes the
-    /// deviations only, so it is right for any noise; it smooths more than the least risk would, and gives no risk.
+    /// The largest one that explains the release up to its noise:
+    /// `sum (y_i - x_i)^2 / sigma_i^2 <= n`, the discrepancy principle. Assumes the deviations
+    /// only, so it is right for any noise; it smooths more than the least risk would, and gives no
+    /// risk.
     Discrepancy,
 }
 
-/// Where the search starts, in units of the noise. On a line a run of values within this of each other is about to fuse.
+/// Where the search starts, in units of the noise. On a line a run of values within this of each
+/// other is about to fuse.
 const FIRST: f64 = 1.0 / 8.0;
 
 /// The search ends after this many doublings in a row without less risk.
@@ -22,14 +25,16 @@ const PATIENCE: usize = 2;
 const MOST_DOUBLINGS: i32 = 36;
 const MOST_HALVINGS: i32 = 24;
 
-/// The gap along the path: within `1e-4 n/2` of the optimum the fit is off by a squared error of at most `1e-4 n` noise variances.
+/// The gap along the path: within `1e-4 n/2` of the optimum the fit is off by a squared error of at
+/// most `1e-4 n` noise variances.
 const GAP_ON_THE_WAY: f64 = 1e-4;
 
 impl TrendFilter<'_> {
     /// The fit for the penalty that `rule` chooses.
     ///
-    /// The penalty is doubled from 1/8 on, each fit starting from the one before, until a component is one piece or the rule has been passed for good;
-    /// then it is refined to a factor of `2^(1/4)`. Only penalties whose gap was certified are considered.
+    /// The penalty is doubled from 1/8 on, each fit starting from the one before, until a component
+    /// is one piece or the rule has been passed for good; then it is refined to a factor of
+    /// `2^(1/4)`. Only penalties whose gap was certified are considered.
     ///
     /// # Errors
     /// If the vector does not fit the graph, or no penalty gives a fit within the gap.
@@ -55,7 +60,8 @@ impl TrendFilter<'_> {
         if best.lambda() == FIRST {
             best = self.descend(released, &first, (-MOST_HALVINGS..=-1).rev())?;
         }
-        // To a factor of sqrt 2 on both sides, and then of the fourth root of 2 on both sides of the better one.
+        // To a factor of sqrt 2 on both sides, and then of the fourth root of 2 on both sides of
+        // the better one.
         for step in [0.5, 0.25] {
             let centre = best.lambda();
             for exponent in [-step, step] {
@@ -78,7 +84,9 @@ impl TrendFilter<'_> {
         let (mut best, mut last, mut worse) = (first.clone(), first.clone(), 0);
         let pieces = self.differences.graph.components().len();
         for exponent in exponents {
-            let Some(fit) = converged(self.fit_from(released, FIRST * 2_f64.powi(exponent), Some(&last)))? else {
+            let Some(fit) =
+                converged(self.fit_from(released, FIRST * 2_f64.powi(exponent), Some(&last)))?
+            else {
                 break;
             };
             worse = if risk(&fit) < risk(&best) { 0 } else { worse + 1 };
@@ -105,7 +113,11 @@ impl TrendFilter<'_> {
             if best.degrees_of_freedom() <= pieces || exponent >= f64::from(MOST_DOUBLINGS) {
                 return Ok(best);
             }
-            let next = converged(self.fit_from(released, FIRST * 2_f64.powf(exponent + 1.0), Some(&best)))?;
+            let next = converged(self.fit_from(
+                released,
+                FIRST * 2_f64.powf(exponent + 1.0),
+                Some(&best),
+            ))?;
             let Some(next) = next.filter(|fit| fit.scaled_residual() <= allowed) else { break };
             (best, exponent) = (next, exponent + 1.0);
         }
@@ -157,7 +169,10 @@ mod tests {
             let tuned = filter.tuned(&released, PenaltyRule::UnbiasedRisk).expect("a fit");
             for exponent in -4..14 {
                 let other = filter.fit(&released, 2_f64.powi(exponent)).expect("a fit");
-                assert!(risk(&tuned) <= risk(&other) + 0.1, "{order:?} {exponent}: {tuned:?} {other:?}");
+                assert!(
+                    risk(&tuned) <= risk(&other) + 0.1,
+                    "{order:?} {exponent}: {tuned:?} {other:?}"
+                );
             }
             assert!(tuned.relative_gap() <= 1e-6);
         }
@@ -185,7 +200,10 @@ mod tests {
         for rule in [PenaltyRule::UnbiasedRisk, PenaltyRule::Discrepancy] {
             let filter = TrendFilter::new(&graph, Order::Constant);
             let close = filter.tuned(&released, rule).expect("a fit");
-            assert!(close.values().iter().zip(&far_apart).all(|(x, y)| (x - y).abs() < 8.0), "{rule:?}: {close:?}");
+            assert!(
+                close.values().iter().zip(&far_apart).all(|(x, y)| (x - y).abs() < 8.0),
+                "{rule:?}: {close:?}"
+            );
             assert_eq!(filter.tuned(&zeros, rule).expect("a fit").values(), [0.0; 20]);
         }
     }

@@ -12,14 +12,15 @@ use super::{GraphError, SpanningForest};
 /// b = sqrt(|A| |B| / (|A| + |B|)) (1_A / |A| - 1_B / |B|),
 /// ```
 ///
-/// and each tree of the forest its constant, `1 / sqrt(n)` on its `n` nodes. They are orthonormal: `b` has mean zero and norm one, and of two sets one
-/// holds the other or they are disjoint.
+/// and each tree of the forest its constant, `1 / sqrt(n)` on its `n` nodes. They are orthonormal:
+/// `b` has mean zero and norm one, and of two sets one holds the other or they are disjoint.
 ///
 /// # Cost
 /// `O(n log n)` to make, `O(n)` to transform: sums of sets are sums of their parts.
 ///
 /// # Reference
-/// Sharpnack, Krishnamurthy, Singh, *Detecting activations over graphs using spanning tree wavelet bases*, AISTATS 2013.
+/// Sharpnack, Krishnamurthy, Singh, *Detecting activations over graphs using spanning tree wavelet
+/// bases*, AISTATS 2013.
 ///
 /// # Example
 /// ```
@@ -78,8 +79,12 @@ impl Wavelets {
                 self.height(left, right) * (means[left] - means[right])
             })
             .collect();
-        coefficients
-            .extend(self.hierarchy.roots.iter().map(|&root| means[root as usize] * self.sizes[root as usize].sqrt()));
+        coefficients.extend(
+            self.hierarchy
+                .roots
+                .iter()
+                .map(|&root| means[root as usize] * self.sizes[root as usize].sqrt()),
+        );
         Ok(coefficients)
     }
 
@@ -105,7 +110,8 @@ impl Wavelets {
         Ok(levels)
     }
 
-    /// The variance of each coefficient of a vector whose entries have these variances and are uncorrelated: `sum_i B_ij^2 variance_i`.
+    /// The variance of each coefficient of a vector whose entries have these variances and are
+    /// uncorrelated: `sum_i B_ij^2 variance_i`.
     ///
     /// # Errors
     /// If `variances` does not have one entry for each node.
@@ -115,9 +121,15 @@ impl Wavelets {
         let merges = self.hierarchy.merges.iter().map(|merge| {
             let (left, right) = (merge.left as usize, merge.right as usize);
             let height = self.height(left, right);
-            height * height * (sums[left] / self.sizes[left].powi(2) + sums[right] / self.sizes[right].powi(2))
+            height
+                * height
+                * (sums[left] / self.sizes[left].powi(2) + sums[right] / self.sizes[right].powi(2))
         });
-        let roots = self.hierarchy.roots.iter().map(|&root| sums[root as usize] / self.sizes[root as usize]);
+        let roots = self
+            .hierarchy
+            .roots
+            .iter()
+            .map(|&root| sums[root as usize] / self.sizes[root as usize]);
         Ok(merges.chain(roots).collect())
     }
 
@@ -154,11 +166,17 @@ mod tests {
 
     fn bases() -> Vec<Wavelets> {
         let scattered = Graph::new(40, (0..60).map(|i| (i * 7 % 37, i * i % 31))).expect("a graph");
-        let graphs =
-            [Graph::line(33), Graph::grid(6, 7), Graph::new(9, (1..9).map(|i| (0, i))), Graph::line(1), Ok(scattered)];
+        let graphs = [
+            Graph::line(33),
+            Graph::grid(6, 7),
+            Graph::new(9, (1..9).map(|i| (0, i))),
+            Graph::line(1),
+            Ok(scattered),
+        ];
         let graphs = graphs.map(|graph| graph.expect("a graph"));
         let forests = graphs.iter().flat_map(|graph| {
-            let uniform = SpanningForest::uniform(graph, &mut SeededRandom::new(5)).expect("a tree");
+            let uniform =
+                SpanningForest::uniform(graph, &mut SeededRandom::new(5)).expect("a tree");
             [SpanningForest::breadth_first(graph), SpanningForest::depth_first(graph), uniform]
         });
         forests.map(|forest| Wavelets::new(&forest)).collect()
@@ -166,7 +184,8 @@ mod tests {
 
     /// The matrix `B`, one basis vector after the other.
     fn matrix(wavelets: &Wavelets) -> Vec<Vec<f64>> {
-        let unit = |j: usize| (0..wavelets.len()).map(|i| f64::from(u8::from(i == j))).collect::<Vec<_>>();
+        let unit =
+            |j: usize| (0..wavelets.len()).map(|i| f64::from(u8::from(i == j))).collect::<Vec<_>>();
         (0..wavelets.len()).map(|j| wavelets.inverse(&unit(j)).expect("a basis vector")).collect()
     }
 
@@ -177,7 +196,10 @@ mod tests {
             for (i, left) in basis.iter().enumerate() {
                 for (j, right) in basis.iter().enumerate() {
                     let product: f64 = left.iter().zip(right).map(|(a, b)| a * b).sum();
-                    assert!((product - f64::from(u8::from(i == j))).abs() < 1e-12, "{i} {j}: {product}");
+                    assert!(
+                        (product - f64::from(u8::from(i == j))).abs() < 1e-12,
+                        "{i} {j}: {product}"
+                    );
                 }
             }
         }
@@ -211,7 +233,8 @@ mod tests {
 
     #[test]
     fn one_changed_edge_gives_few_coefficients() {
-        let wavelets = Wavelets::new(&SpanningForest::breadth_first(&Graph::line(1024).expect("a line")));
+        let wavelets =
+            Wavelets::new(&SpanningForest::breadth_first(&Graph::line(1024).expect("a line")));
         let step: Vec<f64> = (0..1024).map(|i| if i < 300 { 0.0 } else { 1.0 }).collect();
         let coefficients = wavelets.transform(&step).expect("coefficients");
         assert!(coefficients.iter().filter(|c| c.abs() > 1e-12).count() <= 12);
@@ -219,8 +242,11 @@ mod tests {
 
     #[test]
     fn other_lengths_are_refused() {
-        let wavelets = Wavelets::new(&SpanningForest::breadth_first(&Graph::line(3).expect("a line")));
-        for result in [wavelets.transform(&[1.0; 4]), wavelets.inverse(&[]), wavelets.variances(&[1.0; 2])] {
+        let wavelets =
+            Wavelets::new(&SpanningForest::breadth_first(&Graph::line(3).expect("a line")));
+        for result in
+            [wavelets.transform(&[1.0; 4]), wavelets.inverse(&[]), wavelets.variances(&[1.0; 2])]
+        {
             assert!(matches!(result, Err(GraphError::Length { expected: 3, .. })));
         }
     }

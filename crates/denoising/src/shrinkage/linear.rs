@@ -16,8 +16,9 @@ pub enum Towards {
 
 /// `m + a (y - m)` with `a = max(0, 1 - sum v_i / sum (y_i - m)^2)`.
 ///
-/// The factor minimises the unbiased risk `(1-a)^2 sum (y_i - m)^2 + (2a - 1) sum v_i` over `a`; it needs the variance of the noise and nothing else about it. Fitted
-/// and applied to the same values that minimum is no estimate of the risk any more; [`crate::CrossFitted`] applies it to others.
+/// The factor minimises the unbiased risk `(1-a)^2 sum (y_i - m)^2 + (2a - 1) sum v_i` over `a`; it
+/// needs the variance of the noise and nothing else about it. Fitted and applied to the same values
+/// that minimum is no estimate of the risk any more; [`crate::CrossFitted`] applies it to others.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct LinearShrinkage {
     /// What it shrinks towards.
@@ -39,7 +40,8 @@ impl Fit for LinearShrinkage {
             (Towards::Zero, _) => (0.0, 1.0),
             (Towards::Mean, Some(scale)) => (release.values().iter().sum::<f64>() / count, scale),
             (Towards::Mean, None) => {
-                let reason = "its scales differ, and then no one line shrinks all values towards the mean";
+                let reason =
+                    "its scales differ, and then no one line shrinks all values towards the mean";
                 return Err(DenoisingError::UnsuitedNoise { method: self.name(), reason });
             }
         };
@@ -69,7 +71,10 @@ mod tests {
                     .sum::<f64>()
             };
             let kept = rule.constant_slope().expect("affine");
-            assert!(risk(kept) < risk(kept + 1e-4) && risk(kept) < risk((kept - 1e-4).max(0.0)), "{kept}");
+            assert!(
+                risk(kept) < risk(kept + 1e-4) && risk(kept) < risk((kept - 1e-4).max(0.0)),
+                "{kept}"
+            );
             assert!((2.0 * rule.apply(mean / 2.0) - mean).abs() < 1e-14);
         }
     }

@@ -8,16 +8,21 @@ use crate::rule::PiecewiseLinear;
 use crate::shape::Shape;
 use crate::unbiased::{UnbiasedRisk, risk_of_fixed_rule};
 
-/// The threshold that minimises the unbiased estimate of the risk, from 0 to the universal threshold.
+/// The threshold that minimises the unbiased estimate of the risk, from 0 to the universal
+/// threshold.
 ///
 /// # Formula
-/// With `a_i = |y_i|/s_i`, under Gaussian noise the risk of the soft threshold `t` is estimated by `sum s_i^2 (min(a_i, t)^2 - 1 + 2 [a_i > t])` (Donoho and
-/// Johnstone 1995). Under Laplace noise the indicator becomes `2 P[|a_i + W| > t]`, and a hard threshold adds `2 t (f(t - a_i) + f(t + a_i))`, see [`crate::unbiased`].
-/// The minimum is looked for among the `a_i` in one sweep over their sorted order, with running sums: `O(n log n)`. The exponential sums of Laplace noise are carried along
-/// the order, each multiplied by `e^-gap` from one value to the next, so that nothing overflows. Under discrete Laplace noise 64 thresholds are tried.
+/// With `a_i = |y_i|/s_i`, under Gaussian noise the risk of the soft threshold `t` is estimated by
+/// `sum s_i^2 (min(a_i, t)^2 - 1 + 2 [a_i > t])` (Donoho and Johnstone 1995). Under Laplace noise
+/// the indicator becomes `2 P[|a_i + W| > t]`, and a hard threshold adds
+/// `2 t (f(t - a_i) + f(t + a_i))`, see [`crate::unbiased`]. The minimum is looked for among the
+/// `a_i` in one sweep over their sorted order, with running sums: `O(n log n)`. The exponential
+/// sums of Laplace noise are carried along the order, each multiplied by `e^-gap` from one value to
+/// the next, so that nothing overflows. Under discrete Laplace noise 64 thresholds are tried.
 ///
 /// # Risk
-/// The minimum of estimates is too small on average. It is reported as biased; [`crate::CrossFitted`] gives an unbiased one.
+/// The minimum of estimates is too small on average. It is reported as biased;
+/// [`crate::CrossFitted`] gives an unbiased one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SureThreshold {
     /// Soft, or hard where the noise has an unbiased estimate for it.
@@ -39,7 +44,9 @@ impl SureThreshold {
                 let risk = |threshold: f64| {
                     let rule = kind.rule(threshold, shape);
                     let unbiased = UnbiasedRisk::new(&rule, shape);
-                    unbiased.map_or(f64::INFINITY, |risk| release.values().iter().map(|value| risk.at(*value)).sum())
+                    unbiased.map_or(f64::INFINITY, |risk| {
+                        release.values().iter().map(|value| risk.at(*value)).sum()
+                    })
                 };
                 let tried = (0..=TRIED).map(|step| most * f64::from(step) / f64::from(TRIED));
                 Ok(least(tried.map(|threshold| (threshold, risk(threshold)))))
@@ -53,7 +60,12 @@ impl SureThreshold {
 }
 
 fn least(candidates: impl Iterator<Item = (f64, f64)>) -> f64 {
-    candidates.fold((0.0, f64::INFINITY), |best, candidate| if candidate.1 < best.1 { candidate } else { best }).0
+    candidates
+        .fold(
+            (0.0, f64::INFINITY),
+            |best, candidate| if candidate.1 < best.1 { candidate } else { best },
+        )
+        .0
 }
 
 impl Fit for SureThreshold {
@@ -77,12 +89,15 @@ impl Denoiser for SureThreshold {
             let scale = release.noise().scale(index);
             scale * rule.apply(value / scale)
         });
-        let risk = risk_of_fixed_rule(&rule, release).map(|risk| RiskEstimate { unbiased: false, ..risk });
+        let risk =
+            risk_of_fixed_rule(&rule, release).map(|risk| RiskEstimate { unbiased: false, ..risk });
         Ok(Denoised {
             values: values.collect(),
             risk_before: release.risk(),
             risk_after: risk,
-            assumptions: vec!["the risk is the least of many estimates, and so too small on average".into()],
+            assumptions: vec![
+                "the risk is the least of many estimates, and so too small on average".into(),
+            ],
             method: format!("{} ({threshold} scales)", self.name()),
         })
     }
@@ -128,8 +143,8 @@ impl Sweep {
         }
         let mirrored = self.sorted.iter().map(|(size, weight)| weight * (-size).exp()).sum::<f64>();
         let (mut above, mut squares, mut within, mut last) = (self.weight(), 0.0, 0.0, 0.0);
-        let places = self.sorted.iter().zip(&beyond).take_while(|(pair, _)| pair.0 <= most);
-        least(places.map(|(&(size, weight), &beyond)| {
+        let sizes = self.sorted.iter().zip(&beyond).take_while(|(pair, _)| pair.0 <= most);
+        least(sizes.map(|(&(size, weight), &beyond)| {
             squares += weight * size * size;
             above -= weight;
             // within = sum over a <= t of weight e^-(t - a).
@@ -139,7 +154,9 @@ impl Sweep {
             let exceeding = 0.5 * within + above - 0.5 * beyond + 0.5 * mirror;
             let risk = match kind {
                 ThresholdKind::Soft => squares + above * size * size + 4.0 * exceeding,
-                ThresholdKind::Hard => squares + 4.0 * exceeding + 2.0 * size * (within + beyond + mirror),
+                ThresholdKind::Hard => {
+                    squares + 4.0 * exceeding + 2.0 * size * (within + beyond + mirror)
+                }
             };
             (size, risk)
         }))
@@ -157,7 +174,9 @@ mod tests {
         let mut state = 1u64;
         let values: Vec<f64> = (0..200)
             .map(|index| {
-                state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+                state = state
+                    .wrapping_mul(6_364_136_223_846_793_005)
+                    .wrapping_add(1_442_695_040_888_963_407);
                 let uniform = (state >> 11) as f64 / 2f64.powi(53);
                 8.0 * (uniform - 0.5).powi(3) * 8.0 + if index % 10 == 0 { 6.0 } else { 0.0 }
             })
@@ -168,14 +187,17 @@ mod tests {
             (Shape::Laplace, ThresholdKind::Soft),
             (Shape::Laplace, ThresholdKind::Hard),
         ] {
-            let noise = NoiseDescription::with_scales(shape.clone(), scales.clone()).expect("valid");
+            let noise =
+                NoiseDescription::with_scales(shape.clone(), scales.clone()).expect("valid");
             let release = Release::new(values.clone(), noise).expect("valid");
             let most = shape.universal_threshold(200).expect("known");
             let sizes = values.iter().zip(&scales).map(|(value, scale)| value.abs() / scale);
             let tried = std::iter::once(0.0).chain(sizes).filter(|size| *size <= most);
             // A hair above, so that the value itself counts as below its threshold.
             let risk = |threshold: f64| {
-                risk_of_fixed_rule(&kind.rule(threshold * (1.0 + 1e-12), &shape), &release).expect("known").value
+                risk_of_fixed_rule(&kind.rule(threshold * (1.0 + 1e-12), &shape), &release)
+                    .expect("known")
+                    .value
             };
             let plain = least(tried.map(|threshold| (threshold, risk(threshold))));
             let found = SureThreshold { kind }.threshold(&release).expect("known");

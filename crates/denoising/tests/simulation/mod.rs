@@ -59,7 +59,7 @@ pub fn laplace(scale: f64, seed: u64) -> Draws<Laplace> {
 }
 
 /// Draws of discrete Laplace noise.
-pub fn discrete_laplace(scale: f64, seed: u64) -> Draws<reticent_noise::Spread<DiscreteLaplace>> {
+pub fn discrete_laplace(scale: f64, seed: u64) -> Draws<reticent_noise::Jittered<DiscreteLaplace>> {
     let sampler = DiscreteLaplace::new(scale).unwrap().sampler().unwrap();
     Draws { sampler, random: SeededRandom::new(seed) }
 }
@@ -68,7 +68,8 @@ pub fn squared_error(values: &[f64], theta: &[f64]) -> f64 {
     values.iter().zip(theta).map(|(value, truth)| (value - truth).powi(2)).sum()
 }
 
-/// The mean squared error of a denoiser, and the mean of its own estimate of that, over so many releases.
+/// The mean squared error of a denoiser, and the mean of its own estimate of that, over so many
+/// releases.
 pub fn simulate<N: Noise>(
     denoiser: &dyn Denoiser,
     theta: &[f64],
@@ -76,7 +77,8 @@ pub fn simulate<N: Noise>(
     draws: &mut Draws<N>,
     releases: usize,
 ) -> (Mean, Mean, Mean) {
-    let (mut error, mut estimate, mut difference) = (Mean::default(), Mean::default(), Mean::default());
+    let (mut error, mut estimate, mut difference) =
+        (Mean::default(), Mean::default(), Mean::default());
     for _ in 0..releases {
         let values = theta.iter().map(|truth| truth + draws.next()).collect();
         let denoised = denoiser.denoise(&Release::new(values, noise.clone()).unwrap()).unwrap();
