@@ -4,7 +4,6 @@ use std::path::PathBuf;
 
 /// Why a policy was refused. The messages quote the policy, which holds no private data.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[non_exhaustive]
 pub enum PolicyError {
     /// The file could not be read.
     #[error("the policy file {} could not be read: {reason}", path.display())]
@@ -14,32 +13,34 @@ pub enum PolicyError {
         /// What the operating system said.
         reason: String,
     },
-    /// The text is not TOML, or a field has a wrong name or a wrong kind of value; the message shows the line.
+    /// The text is not TOML, or a field has a wrong name or a wrong kind of value; the message
+    /// shows the line.
     #[error("the policy is not as expected: {0}")]
     Form(String),
-    /// Places that `reticent init` left for a person are still open.
+    /// Fields that `reticent init` left for a person are still open.
     #[error(
-        "the policy is a draft: {} to be filled in from public knowledge (never by looking at the data):\n{}",
-        if places.len() == 1 { "one place is" } else { "these places are" },
-        places.iter().map(|place| format!("  {place}")).collect::<Vec<_>>().join("\n")
+        "the policy is a draft: {} to be filled in from public knowledge (never by looking at the \
+         data):\n{}",
+        if fields.len() == 1 { "one field is" } else { "these fields are" },
+        fields.iter().map(|field| format!("  {field}")).collect::<Vec<_>>().join("\n")
     )]
     Unfinished {
-        /// Each open place with what the draft says about it.
-        places: Vec<String>,
+        /// Each open field with what the draft says about it.
+        fields: Vec<String>,
     },
     /// A field that is needed is missing.
-    #[error("{place} is missing: {accepted}")]
+    #[error("{field} is missing: {accepted}")]
     Missing {
         /// The field, from the top of the file, joined by dots.
-        place: String,
+        field: String,
         /// What to write.
         accepted: String,
     },
     /// A field has a value that is not accepted.
-    #[error("{place} = {value} is not accepted: {accepted}")]
+    #[error("{field} = {value} is not accepted: {accepted}")]
     Invalid {
         /// The field, from the top of the file, joined by dots.
-        place: String,
+        field: String,
         /// What it says.
         value: String,
         /// What would be accepted.
@@ -47,33 +48,41 @@ pub enum PolicyError {
     },
 }
 
-/// A place in the file, from the top, for messages: `tables.trips.columns."pick up".bounds`.
+/// A field, from the top of the file, for messages: `tables.trips.columns."pick up".bounds`.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Place(String);
+pub(crate) struct FieldPath(String);
 
-impl Place {
-    pub(crate) fn top(key: &str) -> Place {
-        Place(written_key(key))
+impl FieldPath {
+    pub(crate) fn top(key: &str) -> FieldPath {
+        FieldPath(written_key(key))
     }
 
-    pub(crate) fn at(&self, key: &str) -> Place {
-        Place(format!("{}.{}", self.0, written_key(key)))
+    pub(crate) fn at(&self, key: &str) -> FieldPath {
+        FieldPath(format!("{}.{}", self.0, written_key(key)))
     }
 
-    pub(crate) fn item(&self, index: usize) -> Place {
-        Place(format!("{}[{index}]", self.0))
+    pub(crate) fn item(&self, index: usize) -> FieldPath {
+        FieldPath(format!("{}[{index}]", self.0))
     }
 
     pub(crate) fn missing(&self, accepted: impl Into<String>) -> PolicyError {
-        PolicyError::Missing { place: self.0.clone(), accepted: accepted.into() }
+        PolicyError::Missing { field: self.0.clone(), accepted: accepted.into() }
     }
 
-    pub(crate) fn invalid(&self, value: impl std::fmt::Display, accepted: impl Into<String>) -> PolicyError {
-        PolicyError::Invalid { place: self.0.clone(), value: shortened(&value.to_string()), accepted: accepted.into() }
+    pub(crate) fn invalid(
+        &self,
+        value: impl std::fmt::Display,
+        accepted: impl Into<String>,
+    ) -> PolicyError {
+        PolicyError::Invalid {
+            field: self.0.clone(),
+            value: shortened(&value.to_string()),
+            accepted: accepted.into(),
+        }
     }
 }
 
-impl std::fmt::Display for Place {
+impl std::fmt::Display for FieldPath {
     fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         out.write_str(&self.0)
     }
@@ -81,7 +90,8 @@ impl std::fmt::Display for Place {
 
 /// A key as TOML wants it: bare when that is possible.
 fn written_key(key: &str) -> String {
-    let bare = !key.is_empty() && key.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'_' || b == b'-');
+    let bare =
+        !key.is_empty() && key.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'_' || b == b'-');
     if bare { key.to_owned() } else { format!("\"{}\"", shortened(key)) }
 }
 
@@ -100,19 +110,21 @@ mod tests {
 
     #[test]
     fn places_read_like_the_file() {
-        let place = Place::top("tables").at("trips").at("columns").at("pick up").at("values").item(3);
-        assert_eq!(place.to_string(), "tables.trips.columns.\"pick up\".values[3]");
+        let field =
+            FieldPath::top("tables").at("trips").at("columns").at("pick up").at("values").item(3);
+        assert_eq!(field.to_string(), "tables.trips.columns.\"pick up\".values[3]");
         assert_eq!(
-            place.invalid("x".repeat(100), "a number").to_string(),
-            format!("{place} = {}... is not accepted: a number", "x".repeat(80))
+            field.invalid("x".repeat(100), "a number").to_string(),
+            format!("{field} = {}... is not accepted: a number", "x".repeat(80))
         );
     }
 
     #[test]
-    fn a_draft_lists_every_open_place() {
-        let one = PolicyError::Unfinished { places: vec!["budget.epsilon: FILL IN".into()] };
-        assert!(one.to_string().contains("one place is to be filled in"), "{one}");
-        let two = PolicyError::Unfinished { places: vec!["a: FILL IN".into(), "b: FILL IN".into()] };
+    fn a_draft_lists_every_open_field() {
+        let one = PolicyError::Unfinished { fields: vec!["budget.epsilon: FILL IN".into()] };
+        assert!(one.to_string().contains("one field is to be filled in"), "{one}");
+        let two =
+            PolicyError::Unfinished { fields: vec!["a: FILL IN".into(), "b: FILL IN".into()] };
         assert!(two.to_string().ends_with("\n  a: FILL IN\n  b: FILL IN"), "{two}");
     }
 }

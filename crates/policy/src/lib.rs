@@ -1,7 +1,8 @@
 //! The policy file: what is private, what is public knowledge, and how much may be spent.
 //!
-//! What it is: a TOML file, read and judged as a whole. What it never does: open a table. Whatever it says is public; a value that was taken from the
-//! data (the greatest age that occurs, the diagnoses that occur) makes every answer leak, and no program can notice.
+//! What it is: a TOML file, read and judged as a whole. What it never does: open a table. Whatever
+//! it says is public; a value that was taken from the data (the greatest age that occurs, the
+//! diagnoses that occur) makes every answer leak, and no program can notice.
 //!
 //! ```
 //! use reticent_policy::{Policy, Privacy};
@@ -41,7 +42,7 @@ mod schema;
 mod table;
 mod value;
 
-pub use budget::{Accounting, Budget};
+pub use budget::{Accounting, PolicyBudget};
 pub use column::{Bounds, Column};
 pub use draft_marker::fill_in;
 pub use error::PolicyError;

@@ -3,11 +3,13 @@
 use schemars::generate::SchemaSettings;
 use serde_json::Value;
 
-/// The JSON schema (draft 07, which TOML editors know) of the policy file, ending with a line break. The repository keeps it as
-/// `docs/policy.schema.json`.
+/// The JSON schema (draft 07, which TOML editors know) of the policy file, ending with a line
+/// break. The repository keeps it as `docs/policy.schema.json`.
 #[must_use]
 pub fn json_schema() -> String {
-    let schema = SchemaSettings::draft07().into_generator().into_root_schema_for::<crate::file::PolicyFile>();
+    let schema = SchemaSettings::draft07()
+        .into_generator()
+        .into_root_schema_for::<crate::file::PolicyFile>();
     let mut value = schema.to_value();
     as_toml_has_it(&mut value);
     value["title"] = "Reticent policy".into();

@@ -6,7 +6,7 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 
 use crate::column::Column;
-use crate::error::{Place, PolicyError};
+use crate::error::{FieldPath, PolicyError};
 use crate::file::{Sources, TableFile};
 use crate::value::{ColumnType, quoted};
 
@@ -42,7 +42,8 @@ impl Format {
 pub struct CsvOptions {
     /// The byte between fields; without it a comma, or a tab for `.tsv`.
     pub delimiter: Option<u8>,
-    /// The names of the columns in order, of files without a header line. Declared columns that are not among them may be in the names of folders.
+    /// The names of the columns in order, of files without a header line. Declared columns that are
+    /// not among them may be in the names of folders.
     pub header: Option<Vec<String>>,
 }
 
@@ -115,7 +116,8 @@ impl TablePolicy {
         matches!(self.privacy, Privacy::Public { .. })
     }
 
-    /// The most groups of one answer in which a unit counts: 1 where each row is a unit, none for a public table.
+    /// The most groups of one answer in which a unit counts: 1 where each row is a unit, none for a
+    /// public table.
     #[must_use]
     pub fn max_groups(&self) -> Option<u32> {
         match self.privacy {
@@ -125,7 +127,8 @@ impl TablePolicy {
         }
     }
 
-    /// The most rows of one unit that count in one group: 1 where each row is a unit, none for a public table.
+    /// The most rows of one unit that count in one group: 1 where each row is a unit, none for a
+    /// public table.
     #[must_use]
     pub fn max_rows(&self) -> Option<u32> {
         match self.privacy {
@@ -157,7 +160,8 @@ impl TablePolicy {
         self.columns.iter().find(|column| column.name().to_lowercase() == folded)
     }
 
-    /// What of this table's policy matters to an answer, in a form that never changes: neither comments nor the order of fields have a part.
+    /// What of this table's policy matters to an answer, in a form that never changes: neither
+    /// comments nor the order of fields have a part.
     #[must_use]
     pub fn fingerprint_text(&self) -> String {
         let mut lines = vec![format!("table {}", quoted(&self.name))];
@@ -189,42 +193,46 @@ impl TablePolicy {
     }
 
     pub(crate) fn read(name: &str, file: &TableFile) -> Result<TablePolicy, PolicyError> {
-        let place = Place::top("tables").at(name);
-        check_name(name, &place)?;
-        let source = read_source(&file.source, &place.at("source"))?;
-        let columns = read_columns(file, &place)?;
+        let field = FieldPath::top("tables").at(name);
+        check_name(name, &field)?;
+        let source = read_source(&file.source, &field.at("source"))?;
+        let columns = read_columns(file, &field)?;
         let table = TablePolicy {
             name: name.to_owned(),
             source,
             format: file.format,
-            csv: read_csv(file, &place)?,
-            privacy: read_privacy(file, &columns, &place)?,
+            csv: read_csv(file, &field)?,
+            privacy: read_privacy(file, &columns, &field)?,
             columns,
         };
-        table.check_columns(&place.at("columns"))?;
+        table.check_columns(&field.at("columns"))?;
         Ok(table)
     }
 
     /// What a column may say depends on what is protected.
-    fn check_columns(&self, place: &Place) -> Result<(), PolicyError> {
+    fn check_columns(&self, field: &FieldPath) -> Result<(), PolicyError> {
         for column in &self.columns {
-            let place = place.at(column.name());
+            let field = field.at(column.name());
             if column.unit_bounds().is_some() && !matches!(self.privacy, Privacy::Unit { .. }) {
-                return Err(place.at("unit_bounds").invalid(
+                return Err(field.at("unit_bounds").invalid(
                     "[..]",
-                    "it bounds the sum of one unit's rows and needs a table with `unit`; use `bounds` here",
+                    "it bounds the sum of one unit's rows and needs a table with `unit`; use \
+                     `bounds` here",
                 ));
             }
         }
         let Some(unit) = self.unit() else { return Ok(()) };
-        let place = place.at(unit.name());
+        let field = field.at(unit.name());
         if !matches!(unit.kind(), ColumnType::Integer | ColumnType::Text) {
-            return Err(place.at("type").invalid(unit.kind(), "the unit is identified by an integer or a text"));
+            return Err(field
+                .at("type")
+                .invalid(unit.kind(), "the unit is identified by an integer or a text"));
         }
         if unit.bounds().is_some() || unit.values().is_some() || unit.unit_bounds().is_some() {
-            return Err(place.invalid(
+            return Err(field.invalid(
                 "bounds or values",
-                "the column of the unit has neither `bounds` nor `values` nor `unit_bounds`: it identifies people and is never released",
+                "the column of the unit has neither `bounds` nor `values` nor `unit_bounds`: it \
+                 identifies people and is never released",
             ));
         }
         Ok(())
@@ -238,10 +246,11 @@ fn listed(names: &[String]) -> String {
 /// The longest name of a table.
 const LONGEST_NAME: usize = 128;
 
-/// What names of tables do not begin with: queries are rewritten with tables of such names, of released figures for example.
+/// What names of tables do not begin with: queries are rewritten with tables of such names, of
+/// released figures for example.
 const RESERVED: &str = "__";
 
-fn check_name(name: &str, place: &Place) -> Result<(), PolicyError> {
+fn check_name(name: &str, field: &FieldPath) -> Result<(), PolicyError> {
     let first = name.bytes().next();
     let fine = first.is_some_and(|byte| byte.is_ascii_alphabetic() || byte == b'_')
         && name.len() <= LONGEST_NAME
@@ -250,9 +259,10 @@ fn check_name(name: &str, place: &Place) -> Result<(), PolicyError> {
     if fine {
         return Ok(());
     }
-    Err(place.invalid(
+    Err(field.invalid(
         quoted(name),
-        "the name of a table has letters, digits and underscores, begins with no digit and not with two underscores, and has at most 128 \
+        "the name of a table has letters, digits and underscores, begins with no digit and not \
+         with two underscores, and has at most 128 \
          characters",
     ))
 }
@@ -260,127 +270,158 @@ fn check_name(name: &str, place: &Place) -> Result<(), PolicyError> {
 /// The most paths of one table; a folder or a pattern stands for any number of files.
 const MOST_PATHS: usize = 10_000;
 
-fn read_source(sources: &Sources, place: &Place) -> Result<Vec<String>, PolicyError> {
+fn read_source(sources: &Sources, field: &FieldPath) -> Result<Vec<String>, PolicyError> {
     let paths = match sources {
         Sources::One(path) => vec![path.clone()],
         Sources::Several(paths) => paths.clone(),
     };
     if paths.is_empty() || paths.len() > MOST_PATHS {
-        return Err(place.invalid(
+        return Err(field.invalid(
             format!("a list of {} paths", paths.len()),
             format!("1 to {MOST_PATHS} paths of files, glob patterns or folders"),
         ));
     }
     for (index, path) in paths.iter().enumerate() {
         if path.is_empty() || path.contains('\0') {
-            let place = if matches!(sources, Sources::One(_)) { place.clone() } else { place.item(index) };
-            return Err(place.invalid(quoted(path), "the path of a file, a glob pattern or a folder"));
+            let field =
+                if matches!(sources, Sources::One(_)) { field.clone() } else { field.item(index) };
+            return Err(
+                field.invalid(quoted(path), "the path of a file, a glob pattern or a folder")
+            );
         }
     }
     Ok(paths)
 }
 
-fn read_columns(file: &TableFile, place: &Place) -> Result<Vec<Column>, PolicyError> {
-    let place = place.at("columns");
+fn read_columns(file: &TableFile, field: &FieldPath) -> Result<Vec<Column>, PolicyError> {
+    let field = field.at("columns");
     let mut folded_names = BTreeMap::new();
     let mut columns = Vec::with_capacity(file.columns.len());
     for (name, column) in &file.columns {
-        columns.push(Column::read(name, column, &place.at(name))?);
+        columns.push(Column::read(name, column, &field.at(name))?);
         if let Some(earlier) = folded_names.insert(name.to_lowercase(), name) {
-            return Err(place.at(name).invalid(
+            return Err(field.at(name).invalid(
                 quoted(name),
-                format!("a name that differs by more than case from {}: SQL does not tell them apart", quoted(earlier)),
+                format!(
+                    "a name that differs by more than case from {}: SQL does not tell them apart",
+                    quoted(earlier)
+                ),
             ));
         }
     }
     if columns.is_empty() {
-        return Err(
-            place.missing("declare each column that SQL may name, for example `columns.age.type = \"integer\"`")
-        );
+        return Err(field.missing(
+            "declare each column that SQL may name, for example `columns.age.type = \"integer\"`",
+        ));
     }
     Ok(columns)
 }
 
-fn read_csv(file: &TableFile, place: &Place) -> Result<CsvOptions, PolicyError> {
+fn read_csv(file: &TableFile, field: &FieldPath) -> Result<CsvOptions, PolicyError> {
     if let Some(format) = file.format.filter(|format| *format != Format::Csv) {
-        for (field, given) in [("delimiter", file.delimiter.is_some()), ("header", file.header.is_some())] {
+        for (name, given) in
+            [("delimiter", file.delimiter.is_some()), ("header", file.header.is_some())]
+        {
             if given {
-                return Err(place
-                    .at(field)
+                return Err(field
+                    .at(name)
                     .invalid("..", format!("it is for CSV, and format = \"{}\"", format.name())));
             }
         }
     }
     let delimiter = match file.delimiter.as_deref().map(|text| (text, text.as_bytes())) {
         None => None,
-        Some((_, [byte])) if byte.is_ascii() && !matches!(byte, b'"' | b'\n' | b'\r' | 0) => Some(*byte),
+        Some((_, [byte])) if byte.is_ascii() && !matches!(byte, b'"' | b'\n' | b'\r' | 0) => {
+            Some(*byte)
+        }
         Some((text, _)) => {
-            return Err(place
-                .at("delimiter")
-                .invalid(quoted(text), "one ASCII character that is neither a quotation mark nor a line break"));
+            return Err(field.at("delimiter").invalid(
+                quoted(text),
+                "one ASCII character that is neither a quotation mark nor a line break",
+            ));
         }
     };
     if let Some(header) = &file.header {
-        let place = place.at("header");
+        let field = field.at("header");
         for (index, name) in header.iter().enumerate() {
             if header[..index].contains(name) {
-                return Err(place.item(index).invalid(quoted(name), "a name that is not in the list already"));
+                return Err(field
+                    .item(index)
+                    .invalid(quoted(name), "a name that is not in the list already"));
             }
         }
     }
     Ok(CsvOptions { delimiter, header: file.header.clone() })
 }
 
-fn read_privacy(file: &TableFile, columns: &[Column], place: &Place) -> Result<Privacy, PolicyError> {
-    let (unit, each_row, public) = (file.unit.as_ref(), file.each_row == Some(true), file.public == Some(true));
-    let protections = "exactly one of `unit = \"column\"` (all rows of a person are protected together), \
+fn read_privacy(
+    file: &TableFile,
+    columns: &[Column],
+    field: &FieldPath,
+) -> Result<Privacy, PolicyError> {
+    let (unit, each_row, public) =
+        (file.unit.as_ref(), file.each_row == Some(true), file.public == Some(true));
+    let protections = "exactly one of `unit = \"column\"` (all rows of a person are protected \
+        together), \
                        `each_row = true` (nobody is in two rows) and `public = true`";
     match usize::from(unit.is_some()) + usize::from(each_row) + usize::from(public) {
-        0 => return Err(place.at("unit").missing(protections)),
+        0 => return Err(field.at("unit").missing(protections)),
         1 => {}
         _ => {
             let given = [("unit", unit.is_some()), ("each_row", each_row), ("public", public)];
-            let given: Vec<&str> = given.iter().filter(|(_, given)| *given).map(|(name, _)| *name).collect();
-            return Err(place.invalid(given.join(" and "), protections));
+            let given: Vec<&str> =
+                given.iter().filter(|(_, given)| *given).map(|(name, _)| *name).collect();
+            return Err(field.invalid(given.join(" and "), protections));
         }
     }
     if let Some(unique) = file.unique.as_ref().filter(|_| !public) {
-        return Err(place.at("unique").invalid(listed(unique), "it describes a table with `public = true`"));
+        return Err(field
+            .at("unique")
+            .invalid(listed(unique), "it describes a table with `public = true`"));
     }
     let Some(unit) = unit else {
-        for (field, given) in [("max_groups", file.max_groups), ("max_rows", file.max_rows)] {
+        for (name, given) in [("max_groups", file.max_groups), ("max_rows", file.max_rows)] {
             if let Some(number) = given {
-                let why = if public { "a public table has no limit" } else { "with `each_row` it is 1" };
-                return Err(place.at(field).invalid(number, format!("it belongs to a table with `unit`; {why}")));
+                let why =
+                    if public { "a public table has no limit" } else { "with `each_row` it is 1" };
+                return Err(field
+                    .at(name)
+                    .invalid(number, format!("it belongs to a table with `unit`; {why}")));
             }
         }
         if each_row {
             return Ok(Privacy::EachRow);
         }
-        return Ok(Privacy::Public { unique: read_unique(file, columns, place)? });
+        return Ok(Privacy::Public { unique: read_unique(file, columns, field)? });
     };
     Ok(Privacy::Unit {
-        column: declared(unit, columns, &place.at("unit"))?,
+        column: declared(unit, columns, &field.at("unit"))?,
         max_groups: read_limit(
             file.max_groups,
             "the most groups of one answer in which one unit counts",
-            &place.at("max_groups"),
+            &field.at("max_groups"),
         )?,
         max_rows: read_limit(
             file.max_rows,
             "the most rows of one unit that count in one group",
-            &place.at("max_rows"),
+            &field.at("max_rows"),
         )?,
     })
 }
 
-fn read_unique(file: &TableFile, columns: &[Column], place: &Place) -> Result<Vec<String>, PolicyError> {
-    let place = place.at("unique");
+fn read_unique(
+    file: &TableFile,
+    columns: &[Column],
+    field: &FieldPath,
+) -> Result<Vec<String>, PolicyError> {
+    let field = field.at("unique");
     let mut unique = Vec::new();
     for (index, name) in file.unique.iter().flatten().enumerate() {
-        let name = declared(name, columns, &place.item(index))?;
+        let name = declared(name, columns, &field.item(index))?;
         if unique.contains(&name) {
-            return Err(place.item(index).invalid(quoted(&name), "a column that is not in the list already"));
+            return Err(field
+                .item(index)
+                .invalid(quoted(&name), "a column that is not in the list already"));
         }
         unique.push(name);
     }
@@ -388,23 +429,26 @@ fn read_unique(file: &TableFile, columns: &[Column], place: &Place) -> Result<Ve
 }
 
 /// The name as it is declared.
-fn declared(name: &str, columns: &[Column], place: &Place) -> Result<String, PolicyError> {
+fn declared(name: &str, columns: &[Column], field: &FieldPath) -> Result<String, PolicyError> {
     match columns.iter().find(|column| column.name() == name) {
         Some(column) => Ok(column.name().to_owned()),
         None => {
             let names: Vec<String> = columns.iter().map(|column| quoted(column.name())).collect();
-            Err(place.invalid(quoted(name), format!("a column that is declared: {}", names.join(", "))))
+            Err(field
+                .invalid(quoted(name), format!("a column that is declared: {}", names.join(", "))))
         }
     }
 }
 
-fn read_limit(written: Option<i64>, meaning: &str, place: &Place) -> Result<u32, PolicyError> {
+fn read_limit(written: Option<i64>, meaning: &str, field: &FieldPath) -> Result<u32, PolicyError> {
     let Some(number) = written else {
-        return Err(place.missing(format!("{meaning}, a whole number from 1")));
+        return Err(field.missing(format!("{meaning}, a whole number from 1")));
     };
     match u32::try_from(number) {
         Ok(limit) if limit >= 1 => Ok(limit),
-        _ => Err(place.invalid(number, format!("{meaning}, a whole number from 1 to {}", u32::MAX))),
+        _ => {
+            Err(field.invalid(number, format!("{meaning}, a whole number from 1 to {}", u32::MAX)))
+        }
     }
 }
 
@@ -417,7 +461,8 @@ mod tests {
         TablePolicy::read("t", &file).map_err(|error| error.to_string())
     }
 
-    const COLUMNS: &str = "columns.id.type = 'integer'\ncolumns.Age = { type = 'integer', bounds = [0, 120] }\n";
+    const COLUMNS: &str =
+        "columns.id.type = 'integer'\ncolumns.Age = { type = 'integer', bounds = [0, 120] }\n";
 
     fn with(text: &str) -> Result<TablePolicy, String> {
         read(&format!("{text}\n{COLUMNS}"))
@@ -425,14 +470,23 @@ mod tests {
 
     #[test]
     fn each_protection_has_its_limits() {
-        let unit = with("source = 'a.csv'\nunit = 'id'\nmax_groups = 2\nmax_rows = 3").expect("fine");
-        assert_eq!((unit.max_groups(), unit.max_rows(), unit.is_public()), (Some(2), Some(3), false));
+        let unit =
+            with("source = 'a.csv'\nunit = 'id'\nmax_groups = 2\nmax_rows = 3").expect("fine");
+        assert_eq!(
+            (unit.max_groups(), unit.max_rows(), unit.is_public()),
+            (Some(2), Some(3), false)
+        );
         assert_eq!(unit.unit().map(Column::name), Some("id"));
         assert_eq!(unit.column("AGE").map(Column::name), Some("Age"));
-        let rows = with("source = ['a.csv', 'b/*.csv']\neach_row = true\npublic = false").expect("fine");
+        let rows =
+            with("source = ['a.csv', 'b/*.csv']\neach_row = true\npublic = false").expect("fine");
         assert_eq!((rows.max_groups(), rows.max_rows(), rows.unit()), (Some(1), Some(1), None));
-        let public = with("source = 'a'\npublic = true\nunique = ['id']\ndelimiter = ';'").expect("fine");
-        assert_eq!((public.max_groups(), public.max_rows(), public.is_public()), (None, None, true));
+        let public =
+            with("source = 'a'\npublic = true\nunique = ['id']\ndelimiter = ';'").expect("fine");
+        assert_eq!(
+            (public.max_groups(), public.max_rows(), public.is_public()),
+            (None, None, true)
+        );
         assert_eq!(public.csv().delimiter, Some(b';'));
     }
 
@@ -440,14 +494,26 @@ mod tests {
     fn what_does_not_fit_together_is_refused() {
         for (text, expected) in [
             ("source = 'a'", "tables.t.unit is missing: exactly one of"),
-            ("source = 'a'\nunit = 'id'\neach_row = true", "tables.t = unit and each_row is not accepted"),
+            (
+                "source = 'a'\nunit = 'id'\neach_row = true",
+                "tables.t = unit and each_row is not accepted",
+            ),
             ("source = 'a'\neach_row = true\npublic = true", "each_row and public"),
             ("source = 'a'\nunit = 'id'\nmax_rows = 1", "tables.t.max_groups is missing"),
             ("source = 'a'\nunit = 'id'\nmax_groups = 1", "tables.t.max_rows is missing"),
             ("source = 'a'\nunit = 'id'\nmax_groups = 0\nmax_rows = 1", "tables.t.max_groups = 0"),
-            ("source = 'a'\nunit = 'id'\nmax_groups = 1\nmax_rows = 4294967296", "tables.t.max_rows = 4294967296"),
-            ("source = 'a'\nunit = 'who'\nmax_groups = 1\nmax_rows = 1", "a column that is declared: \"Age\", \"id\""),
-            ("source = 'a'\nunit = 'Age'\nmax_groups = 1\nmax_rows = 1", "tables.t.columns.Age = bounds or values"),
+            (
+                "source = 'a'\nunit = 'id'\nmax_groups = 1\nmax_rows = 4294967296",
+                "tables.t.max_rows = 4294967296",
+            ),
+            (
+                "source = 'a'\nunit = 'who'\nmax_groups = 1\nmax_rows = 1",
+                "a column that is declared: \"Age\", \"id\"",
+            ),
+            (
+                "source = 'a'\nunit = 'Age'\nmax_groups = 1\nmax_rows = 1",
+                "tables.t.columns.Age = bounds or values",
+            ),
             ("source = 'a'\neach_row = true\nmax_rows = 1", "with `each_row` it is 1"),
             ("source = 'a'\npublic = true\nmax_groups = 1", "a public table has no limit"),
             ("source = 'a'\neach_row = true\nunique = ['id']", "tables.t.unique"),
@@ -460,7 +526,10 @@ mod tests {
             ("source = 'a'\neach_row = true\ndelimiter = '\"'", "tables.t.delimiter"),
             ("source = 'a'\neach_row = true\nformat = 'parquet'\ndelimiter = ';'", "it is for CSV"),
             ("source = 'a'\neach_row = true\nheader = ['id', 'Age', 'id']", "tables.t.header[2]"),
-            ("source = 'a'\neach_row = true\nformat = 'xlsx'", "expected one of `csv`, `parquet`, `arrow`"),
+            (
+                "source = 'a'\neach_row = true\nformat = 'xlsx'",
+                "expected one of `csv`, `parquet`, `arrow`",
+            ),
         ] {
             let message = with(text).expect_err(text);
             assert!(message.contains(expected), "{text}\n{message}");
@@ -475,17 +544,26 @@ mod tests {
                 "source = 'a'\neach_row = true\ncolumns.a.type = 'text'\ncolumns.A.type = 'text'",
                 "SQL does not tell them apart",
             ),
-            ("source = 'a'\neach_row = true\ncolumns.a = { type = 'real', unit_bounds = [0, 1] }", "use `bounds` here"),
-            ("source = 'a'\nunit = 'a'\nmax_groups = 1\nmax_rows = 1\ncolumns.a.type = 'real'", "an integer or a text"),
             (
-                "source = 'a'\nunit = 'a'\nmax_groups = 1\nmax_rows = 1\ncolumns.a.type = 'boolean'",
+                "source = 'a'\neach_row = true\ncolumns.a = { type = 'real', unit_bounds = [0, 1] \
+                 }",
+                "use `bounds` here",
+            ),
+            (
+                "source = 'a'\nunit = 'a'\nmax_groups = 1\nmax_rows = 1\ncolumns.a.type = 'real'",
+                "an integer or a text",
+            ),
+            (
+                "source = 'a'\nunit = 'a'\nmax_groups = 1\nmax_rows = 1\ncolumns.a.type = \
+                 'boolean'",
                 "an integer or a text",
             ),
         ] {
             let message = read(text).expect_err(text);
             assert!(message.contains(expected), "{message}");
         }
-        let file: TableFile = toml::from_str(&format!("source = 'a'\neach_row = true\n{COLUMNS}")).expect("a table");
+        let file: TableFile =
+            toml::from_str(&format!("source = 'a'\neach_row = true\n{COLUMNS}")).expect("a table");
         for name in ["", "1st", "a b", "a.b", "tablé", &"x".repeat(129)] {
             assert!(TablePolicy::read(name, &file).is_err(), "{name:?}");
         }

@@ -8,7 +8,7 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use toml::value::{Datetime, Offset};
 
-use crate::error::{Place, PolicyError};
+use crate::error::{FieldPath, PolicyError};
 
 /// The kind of values in a column.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Deserialize, JsonSchema)]
@@ -56,7 +56,9 @@ impl ColumnType {
             ColumnType::Text => "text in quotation marks, at most 65536 bytes",
             ColumnType::Boolean => "true or false",
             ColumnType::Date => "a date such as 2024-01-31",
-            ColumnType::Timestamp => "a moment such as 2024-01-31T12:00:00Z (UTC unless it says otherwise) or a date",
+            ColumnType::Timestamp => {
+                "a moment such as 2024-01-31T12:00:00Z (UTC unless it says otherwise) or a date"
+            }
         }
     }
 }
@@ -67,7 +69,8 @@ impl fmt::Display for ColumnType {
     }
 }
 
-/// The most bytes of a text that are kept: sources cut longer ones here (at a character), a rule that depends on no data.
+/// The most bytes of a text that are kept: sources cut longer ones here (at a character), a rule
+/// that depends on no data.
 pub const LONGEST_TEXT: usize = 65536;
 
 /// A value that is public knowledge.
@@ -88,26 +91,39 @@ pub enum Value {
 }
 
 impl Value {
-    /// Reads a value of the given type; whole numbers are accepted for real columns, dates and moments also as text.
-    pub(crate) fn read(kind: ColumnType, written: &toml::Value, place: &Place) -> Result<Value, PolicyError> {
+    /// Reads a value of the given type; whole numbers are accepted for real columns, dates and
+    /// moments also as text.
+    pub(crate) fn read(
+        kind: ColumnType,
+        written: &toml::Value,
+        field: &FieldPath,
+    ) -> Result<Value, PolicyError> {
         let read = match (kind, written) {
             (ColumnType::Integer, toml::Value::Integer(number)) => Some(Value::Integer(*number)),
             (ColumnType::Real, toml::Value::Integer(number)) => Some(Value::Real(*number as f64)),
             // Adding zero turns -0.0 into 0.0.
-            (ColumnType::Real, toml::Value::Float(number)) => number.is_finite().then_some(Value::Real(number + 0.0)),
+            (ColumnType::Real, toml::Value::Float(number)) => {
+                number.is_finite().then_some(Value::Real(number + 0.0))
+            }
             (ColumnType::Text, toml::Value::String(text)) => {
                 (text.len() <= LONGEST_TEXT).then(|| Value::Text(text.clone()))
             }
             (ColumnType::Boolean, toml::Value::Boolean(truth)) => Some(Value::Boolean(*truth)),
             (ColumnType::Date, toml::Value::Datetime(moment)) => days(moment).map(Value::Date),
-            (ColumnType::Date, toml::Value::String(text)) => text.parse().ok().as_ref().and_then(days).map(Value::Date),
-            (ColumnType::Timestamp, toml::Value::Datetime(moment)) => microseconds(moment).map(Value::Timestamp),
+            (ColumnType::Date, toml::Value::String(text)) => {
+                text.parse().ok().as_ref().and_then(days).map(Value::Date)
+            }
+            (ColumnType::Timestamp, toml::Value::Datetime(moment)) => {
+                microseconds(moment).map(Value::Timestamp)
+            }
             (ColumnType::Timestamp, toml::Value::String(text)) => {
                 text.parse().ok().as_ref().and_then(microseconds).map(Value::Timestamp)
             }
             _ => None,
         };
-        read.ok_or_else(|| place.invalid(written, format!("a value of type {kind} is {}", kind.written())))
+        read.ok_or_else(|| {
+            field.invalid(written, format!("a value of type {kind} is {}", kind.written()))
+        })
     }
 
     /// Its type.
@@ -126,7 +142,9 @@ impl Value {
     /// The order of two values of the same type.
     pub(crate) fn order(&self, other: &Value) -> Ordering {
         match (self, other) {
-            (Value::Integer(a), Value::Integer(b)) | (Value::Timestamp(a), Value::Timestamp(b)) => a.cmp(b),
+            (Value::Integer(a), Value::Integer(b)) | (Value::Timestamp(a), Value::Timestamp(b)) => {
+                a.cmp(b)
+            }
             (Value::Real(a), Value::Real(b)) => a.total_cmp(b),
             (Value::Text(a), Value::Text(b)) => a.cmp(b),
             (Value::Boolean(a), Value::Boolean(b)) => a.cmp(b),
@@ -159,10 +177,12 @@ impl fmt::Display for Value {
                 Some(date) => write!(out, "{date}"),
                 None => write!(out, "{days} days after 1970-01-01"),
             },
-            Value::Timestamp(microseconds) => match chrono::DateTime::from_timestamp_micros(*microseconds) {
-                Some(moment) => write!(out, "{:?}Z", moment.naive_utc()),
-                None => write!(out, "{microseconds} microseconds after 1970-01-01"),
-            },
+            Value::Timestamp(microseconds) => {
+                match chrono::DateTime::from_timestamp_micros(*microseconds) {
+                    Some(moment) => write!(out, "{:?}Z", moment.naive_utc()),
+                    None => write!(out, "{microseconds} microseconds after 1970-01-01"),
+                }
+            }
         }
     }
 }
@@ -185,7 +205,8 @@ fn days(moment: &Datetime) -> Option<i32> {
     Some(date(moment)?.to_epoch_days())
 }
 
-/// Microseconds since 1970-01-01T00:00:00Z; without a time of day it is midnight, without an offset it is UTC.
+/// Microseconds since 1970-01-01T00:00:00Z; without a time of day it is midnight, without an offset
+/// it is UTC.
 fn microseconds(moment: &Datetime) -> Option<i64> {
     let time = match moment.time {
         None => NaiveTime::MIN,
@@ -209,7 +230,7 @@ mod tests {
 
     fn read(kind: ColumnType, written: &str) -> Result<Value, PolicyError> {
         let table: toml::Table = format!("x = {written}").parse().expect("TOML");
-        Value::read(kind, &table["x"], &Place::top("x"))
+        Value::read(kind, &table["x"], &FieldPath::top("x"))
     }
 
     #[test]

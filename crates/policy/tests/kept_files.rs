@@ -1,4 +1,5 @@
-//! Files of the repository that are made by the program are as it makes them. With `RETICENT_REGENERATE=1` they are written anew.
+//! Files of the repository that are made by the program are as it makes them. With
+//! `RETICENT_REGENERATE=1` they are written anew.
 
 #![allow(clippy::unwrap_used, clippy::panic)]
 
@@ -11,12 +12,15 @@ fn in_repository(path: &str) -> PathBuf {
 }
 
 fn check_kept(path: &str, made: &str) {
-    let place = in_repository(path);
+    let file = in_repository(path);
     if std::env::var_os("RETICENT_REGENERATE").is_some() {
-        std::fs::write(&place, made).unwrap();
+        std::fs::write(&file, made).unwrap();
     }
-    let kept = std::fs::read_to_string(&place).unwrap_or_default();
-    assert!(kept == made, "{path} is not what the program makes; run this test with RETICENT_REGENERATE=1");
+    let kept = std::fs::read_to_string(&file).unwrap_or_default();
+    assert!(
+        kept == made,
+        "{path} is not what the program makes; run this test with RETICENT_REGENERATE=1"
+    );
 }
 
 #[test]
@@ -50,7 +54,8 @@ fn workers(cells: &str) -> String {
     let mut worker = 0;
     for cell in cells.lines().skip(1) {
         let numbers: Vec<usize> = cell.split(',').map(|number| number.parse().unwrap()).collect();
-        let words: Vec<&str> = numbers[..6].iter().zip(WORDS).map(|(level, words)| words[level - 1]).collect();
+        let words: Vec<&str> =
+            numbers[..6].iter().zip(WORDS).map(|(level, words)| words[level - 1]).collect();
         for _ in 0..numbers[6] {
             worker += 1;
             rows += &format!("{worker},{}\n", words.join(","));
@@ -72,7 +77,8 @@ fn the_policy_of_the_factory_lists_the_words() {
     let policy = Policy::load(&in_repository("examples/factory/policy.toml")).unwrap();
     let table = policy.table("workers").unwrap();
     for (name, words) in NAMES[1..].iter().zip(WORDS) {
-        let mut words: Vec<Value> = words.iter().map(|word| Value::Text((*word).to_owned())).collect();
+        let mut words: Vec<Value> =
+            words.iter().map(|word| Value::Text((*word).to_owned())).collect();
         words.sort_by_key(ToString::to_string);
         assert_eq!(table.column(name).unwrap().values(), Some(&words[..]), "{name}");
     }
@@ -81,14 +87,20 @@ fn the_policy_of_the_factory_lists_the_words() {
     assert_eq!(policy.ledger(), in_repository("examples/factory/policy.ledger"));
 }
 
-/// Every TOML example in the documentation loads.
+/// Every policy that the documentation shows loads.
 #[test]
 fn the_examples_of_the_documentation() {
-    let text = std::fs::read_to_string(in_repository("docs/policy.md")).unwrap();
-    let examples: Vec<&str> = text.split("```toml\n").skip(1).map(|rest| rest.split("```").next().unwrap()).collect();
-    assert!(!examples.is_empty());
-    for example in examples {
-        Policy::parse(example, Path::new("policy.toml")).unwrap_or_else(|error| panic!("{error}\n{example}"));
+    let pages =
+        ["policy", "tutorial", "how-to/survey", "how-to/visits", "how-to/logs", "../README"];
+    for page in pages.map(|page| format!("docs/{page}.md")) {
+        let text = std::fs::read_to_string(in_repository(&page)).unwrap();
+        let examples: Vec<&str> =
+            text.split("```toml\n").skip(1).map(|rest| rest.split("```").next().unwrap()).collect();
+        assert!(!examples.is_empty(), "{page}");
+        for example in examples {
+            Policy::parse(example, Path::new("policy.toml"))
+                .unwrap_or_else(|error| panic!("{page}: {error}\n{example}"));
+        }
     }
 }
 
@@ -103,7 +115,10 @@ fn every_field_is_documented() {
     for object in objects {
         for name in object["properties"].as_object().into_iter().flatten().map(|(name, _)| name) {
             fields += 1;
-            assert!(text.contains(&format!("`{name}`")), "docs/policy.md does not mention `{name}`");
+            assert!(
+                text.contains(&format!("`{name}`")),
+                "docs/policy.md does not mention `{name}`"
+            );
         }
     }
     assert!(fields >= 20, "only {fields} fields");
