@@ -7,7 +7,9 @@ use std::str::FromStr;
 
 /// How many entries a ledger had, and the hash of the last of them; `17:3b1f...` as text.
 ///
-/// The hash covers all entries up to that one, with all answers. A ledger that continues from there still has that hash at that place; an older copy has fewer entries, and a rewritten one another hash.
+/// The hash covers all entries up to that one, with all answers. A ledger that continues from there
+/// still has that hash at that position; an older copy has fewer entries, and a rewritten one
+/// another hash.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub struct Anchor {
@@ -61,9 +63,16 @@ mod tests {
         let anchor = Anchor { number: 17, hash: Digest::of(&[b"x"]) };
         let text = anchor.to_string();
         assert_eq!(text.parse(), Ok(anchor));
-        for bad in
-            ["", ":", "17", &text[1..], &text[..20], &format!("-{text}"), &format!("{text} "), &text.replace("17", "0")]
-        {
+        for bad in [
+            "",
+            ":",
+            "17",
+            &text[1..],
+            &text[..20],
+            &format!("-{text}"),
+            &format!("{text} "),
+            &text.replace("17", "0"),
+        ] {
             assert!(bad.parse::<Anchor>() != Ok(anchor), "{bad}");
         }
         assert!(text.replace("17", "0").parse::<Anchor>().is_err());

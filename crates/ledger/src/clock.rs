@@ -6,19 +6,23 @@ use std::time::{SystemTime, UNIX_EPOCH};
 pub(crate) fn now() -> i64 {
     match SystemTime::now().duration_since(UNIX_EPOCH) {
         Ok(since) => i64::try_from(since.as_secs()).unwrap_or(i64::MAX),
-        Err(before) => i64::try_from(before.duration().as_secs()).map_or(i64::MIN, |seconds| -seconds),
+        Err(before) => {
+            i64::try_from(before.duration().as_secs()).map_or(i64::MIN, |seconds| -seconds)
+        }
     }
 }
 
 /// A time as `2026-11-16T02:18:37Z`, in the Gregorian calendar without leap seconds.
 ///
-/// With years that begin in March, the leap day is the last of its year, and the first of a month `m` (0 for March) is day `(153 m + 2)/5` of it; 400 years have 146097 days.
+/// With years that begin in March, the leap day is the last of its year, and the first of a month
+/// `m` (0 for March) is day `(153 m + 2)/5` of it; 400 years have 146097 days.
 pub(crate) fn utc(seconds: i64) -> String {
     let (days, second) = (seconds.div_euclid(86_400), seconds.rem_euclid(86_400));
     // Days since 1 March of the year 0.
     let days = days + 719_468;
     let (era, day_of_era) = (days.div_euclid(146_097), days.rem_euclid(146_097));
-    let year_of_era = (day_of_era - day_of_era / 1_460 + day_of_era / 36_524 - day_of_era / 146_096) / 365;
+    let year_of_era =
+        (day_of_era - day_of_era / 1_460 + day_of_era / 36_524 - day_of_era / 146_096) / 365;
     let day_of_year = day_of_era - (365 * year_of_era + year_of_era / 4 - year_of_era / 100);
     let month = (5 * day_of_year + 2) / 153;
     let day = day_of_year - (153 * month + 2) / 5 + 1;
@@ -59,7 +63,10 @@ mod tests {
         for year in 1970..2770 {
             for (month, length) in lengths(year).into_iter().enumerate() {
                 for of_month in 1..=length {
-                    assert_eq!(utc(86_400 * day)[..10], format!("{year}-{:02}-{of_month:02}", month + 1));
+                    assert_eq!(
+                        utc(86_400 * day)[..10],
+                        format!("{year}-{:02}-{of_month:02}", month + 1)
+                    );
                     day += 1;
                 }
             }

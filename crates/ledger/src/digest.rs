@@ -14,14 +14,17 @@ impl Digest {
     /// What stands before the first entry of a chain.
     pub(crate) const ZERO: Digest = Digest([0; 32]);
 
-    /// The digest of several parts: `SHA-256(len(part 1) || part 1 || len(part 2) || part 2 || ...)`, each length as 8 bytes, most significant first.
+    /// The digest of several parts: `SHA-256(len(part 1) || part 1 || len(part 2) || part 2 ||
+    /// ...)`, each length as 8 bytes, most significant first.
     ///
-    /// Because of the lengths, lists of parts that differ have inputs that differ: `["ab", "c"]` is not `["a", "bc"]`.
+    /// Because of the lengths, lists of parts that differ have inputs that differ: `["ab", "c"]` is
+    /// not `["a", "bc"]`.
     ///
     /// ```
     /// use reticent_ledger::Digest;
-    /// let fingerprint = Digest::of(&[b"SELECT COUNT(*) FROM workers", b"policy 3", b"epsilon=0.1"]);
-    /// assert_ne!(fingerprint, Digest::of(&[b"SELECT COUNT(*) FROM workersp", b"olicy 3", b"epsilon=0.1"]));
+    /// let fingerprint = Digest::of(&[b"SELECT COUNT(*) FROM t", b"policy 3", b"epsilon=0.1"]);
+    /// let moved = Digest::of(&[b"SELECT COUNT(*) FROM tp", b"olicy 3", b"epsilon=0.1"]);
+    /// assert_ne!(fingerprint, moved);
     /// ```
     pub fn of(parts: &[&[u8]]) -> Self {
         let mut hash = Sha256::new();

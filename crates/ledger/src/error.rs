@@ -2,29 +2,26 @@
 
 use crate::{Anchor, Limits, Protected};
 use reticent_accounting::AccountingError;
+use reticent_numerics::OutOfRange;
+use reticent_numerics::digits::{exact, rounded_down, rounded_up};
 use std::path::PathBuf;
 
 /// Why the ledger does not do what was asked. In every case: no answer may be shown.
 ///
 /// No message depends on private values: a ledger never sees any.
 #[derive(Debug, thiserror::Error)]
-#[non_exhaustive]
 pub enum LedgerError {
     /// The caller was wrong.
-    #[error("`{name}` is {value}, but it must be {accepted}")]
-    Parameter {
-        /// The parameter, as the caller knows it.
-        name: &'static str,
-        /// What was given.
-        value: String,
-        /// What would be accepted.
-        accepted: &'static str,
-    },
+    #[error(transparent)]
+    Parameter(#[from] OutOfRange),
     /// An event cannot be charged in the currency of the budget.
     #[error(transparent)]
     NotCovered(#[from] AccountingError),
     /// The budget refuses. Nothing was charged.
-    #[error("the release costs {asked:e} {unit}, but {remaining:e} of {limit:e} remains")]
+    #[error(
+        "the release costs {unit} {}, but {} of {} remains",
+        rounded_up(*asked), rounded_down(*remaining), exact(*limit)
+    )]
     Exhausted {
         /// `epsilon`, `rho`, or `delta` for the selection of groups.
         unit: &'static str,
@@ -37,7 +34,8 @@ pub enum LedgerError {
     },
     /// The ledger was made for other limits than the caller's.
     #[error(
-        "the ledger allows {stored}, but the policy says {given}: put the policy's budget back, or, if the owner of the data decides so, record the new one with an amendment"
+        "the ledger allows {stored}, but the policy says {given}: put the policy's budget back, \
+         or, if the owner of the data decides so, record the new one with an amendment"
     )]
     OtherLimits {
         /// What the ledger allows.
@@ -47,7 +45,9 @@ pub enum LedgerError {
     },
     /// The ledger protects other tables than the caller's.
     #[error(
-        "the ledger {} is not for the policy's private tables: {}. Put the policy back as it was, or, if the owner of the data decides so, let the ledger protect the policy's tables from now on; what is spent stays spent",
+        "the ledger {} is not for the policy's private tables: {}. Put the policy back as it was, \
+         or, if the owner of the data decides so, let the ledger protect the policy's tables from \
+         now on; what is spent stays spent",
         path.display(),
         stored.differences(given).join("; ")
     )]
@@ -60,7 +60,10 @@ pub enum LedgerError {
         given: Box<Protected>,
     },
     /// An amendment would take back what is spent.
-    #[error("{spent:e} {unit} is spent already: the new limit of {limit:e} is below that")]
+    #[error(
+        "{unit} {} is spent already: the new limit of {} is below that",
+        rounded_up(*spent), exact(*limit)
+    )]
     BelowSpent {
         /// `epsilon`, `rho`, or `delta` for the selection of groups.
         unit: &'static str,
@@ -69,7 +72,8 @@ pub enum LedgerError {
         /// The limit that was asked for.
         limit: f64,
     },
-    /// A reservation that the ledger does not hold open: of another ledger, or one that was given up.
+    /// A reservation that the ledger does not hold open: of another ledger, or one that was given
+    /// up.
     #[error("entry {number} is not an open reservation of this ledger")]
     NotReserved {
         /// The number of the entry.
@@ -98,7 +102,8 @@ pub enum LedgerError {
     /// The file is not what ledgers write: it is damaged, or somebody changed it.
     #[error("the ledger is damaged: {0}")]
     Damaged(String),
-    /// The file is not the continuation of what an anchor stands for: an older copy was put in its place, or it was rewritten.
+    /// The file is not the continuation of what an anchor stands for: an older copy was put there
+    /// instead, or it was rewritten.
     #[error("the ledger does not contain what the anchor {anchor} stands for: {problem}")]
     NotAnchored {
         /// The anchor.
@@ -106,7 +111,8 @@ pub enum LedgerError {
         /// In what way.
         problem: String,
     },
-    /// Another process kept the ledger locked for too long. Nothing was changed; asking again is safe.
+    /// Another process kept the ledger locked for too long. Nothing was changed; asking again is
+    /// safe.
     #[error("another process keeps the ledger locked; nothing was changed, try again")]
     Busy,
     /// The disk, or the store on it, failed. The ledger is closed.
@@ -118,7 +124,8 @@ pub enum LedgerError {
 }
 
 impl LedgerError {
-    /// Whether the handle may be used after this. What was refused before anything was written leaves it as it was.
+    /// Whether the handle may be used after this. What was refused before anything was written
+    /// leaves it as it was.
     pub(crate) fn closes(&self) -> bool {
         matches!(
             self,

@@ -1,17 +1,25 @@
 //! The bytes of a ledger's file, read without SQLite, and every one of them accounted for.
 //!
-//! SQLite reads what it needs and is lenient about the rest. This reader knows only what SQLite writes when rows are appended to one table and never changed, and refuses everything else: each byte is
+//! SQLite reads what it needs and is lenient about the rest. This reader knows only what SQLite
+//! writes when rows are appended to one table and never changed, and refuses everything else: each
+//! byte is
 //!
-//! - a constant, a counter that is compared with another, or the length of the file (the header, `image/header.rs`);
-//! - part of the tree of pages: every page is reached once, cells fill a page from its end without gaps, the keys of inner pages are the last numbers below them;
-//! - part of a record, which must be encoded as SQLite encodes it (`image/record.rs`), and whose contents are covered by the chain of hashes;
+//! - a constant, a counter that is compared with another, or the length of the file (the header,
+//!   `image/header.rs`);
+//! - part of the tree of pages: every page is reached once, cells fill a page from its end without
+//!   gaps, the keys of inner pages are the last numbers below them;
+//! - part of a record, which must be encoded as SQLite encodes it (`image/record.rs`), and whose
+//!   contents are covered by the chain of hashes;
 //! - unused, and zero.
 //!
 //! So a flip of any one bit is found.
 //!
 //! # The exception
-//! When an inner page is full, SQLite distributes its cells over two, and leaves remains of old cells where nothing is ever read. Inner pages are rearranged only when the root of the tree is full, which holds some 3600 pages
-//! of rows, 32 KiB each. In a tree that has grown beyond two levels, the unused bytes of inner pages are counted and not looked at. They are between cells, and no reader of the format reads them.
+//! When an inner page is full, SQLite distributes its cells over two, and leaves remains of old
+//! cells where nothing is ever read. Inner pages are rearranged only when the root of the tree is
+//! full, which holds some 3600 pages of rows, 32 KiB each. In a tree that has grown beyond two
+//! levels, the unused bytes of inner pages are counted and not looked at. They are between cells,
+//! and no reader of the format reads them.
 //!
 //! The format: SQLite, *Database File Format*, sections 1.3 (header), 1.6 (pages), 2.1 (records).
 
@@ -29,7 +37,8 @@ const FILE_HEADER_BYTES: usize = 100;
 const ENTRY_ROOT: usize = 2;
 /// The page with the byte at `2^30`, which SQLite uses for locks and never for content.
 const LOCK_PAGE: usize = (1 << 30) / PAGE_BYTES + 1;
-/// Trees are never deeper than this: an inner page has at least two children, and a page number 32 bits.
+/// Trees are never deeper than this: an inner page has at least two children, and a page number 32
+/// bits.
 const DEEPEST: usize = 33;
 
 /// What a file holds.
@@ -41,6 +50,8 @@ pub(crate) struct Contents {
     pub(crate) changes: u32,
     /// The version of SQLite that made the last change.
     pub(crate) sqlite: i32,
+    /// Whether the format is one in which the last entry carries a summary.
+    pub(crate) summarised: bool,
     /// How many bytes were not looked at.
     pub(crate) leftover_bytes: u64,
 }
@@ -56,12 +67,15 @@ pub(crate) fn rows_of_image(image: &[u8]) -> Result<Contents, LedgerError> {
         return Err(LedgerError::Damaged("the file was cut off".into()));
     }
     let changes = header::check(&image[..FILE_HEADER_BYTES], pages)?;
-    let mut reader = Reader { image, reached: vec![false; pages], rows: Vec::new(), leftover_bytes: 0 };
+    let mut reader =
+        Reader { image, reached: vec![false; pages], rows: Vec::new(), leftover_bytes: 0 };
     reader.schema()?;
     let depth = reader.depth(ENTRY_ROOT)?;
     reader.subtree(ENTRY_ROOT, depth, depth)?;
     if let Some(reached) = reader.reached.get_mut(LOCK_PAGE - 1) {
-        *reached |= image[(LOCK_PAGE - 1) * PAGE_BYTES..LOCK_PAGE * PAGE_BYTES].iter().all(|byte| *byte == 0);
+        *reached |= image[(LOCK_PAGE - 1) * PAGE_BYTES..LOCK_PAGE * PAGE_BYTES]
+            .iter()
+            .all(|byte| *byte == 0);
     }
     match reader.reached.iter().position(|reached| !reached) {
         Some(index) => Err(damaged(index + 1, "belongs to nothing")),
@@ -69,6 +83,7 @@ pub(crate) fn rows_of_image(image: &[u8]) -> Result<Contents, LedgerError> {
             rows: reader.rows,
             changes: changes.count,
             sqlite: changes.sqlite,
+            summarised: changes.summarised,
             leftover_bytes: reader.leftover_bytes,
         }),
     }
@@ -160,12 +175,15 @@ impl<'a> Reader<'a> {
             Some(last) if levels > 1 => {
                 let mut extents = Vec::with_capacity(page.cells.len());
                 for &cell in &page.cells {
-                    let child =
-                        read_u32(bytes, cell).ok_or_else(|| damaged(number, "has a cell that ends too late"))?;
-                    let (key, end) =
-                        read_varint(bytes, cell + 4).ok_or_else(|| damaged(number, "has a key that cannot be read"))?;
+                    let child = read_u32(bytes, cell)
+                        .ok_or_else(|| damaged(number, "has a cell that ends too late"))?;
+                    let (key, end) = read_varint(bytes, cell + 4)
+                        .ok_or_else(|| damaged(number, "has a key that cannot be read"))?;
                     if self.subtree(child as usize, levels - 1, depth)? != key {
-                        return Err(damaged(number, "has a key that is not the last number below it"));
+                        return Err(damaged(
+                            number,
+                            "has a key that is not the last number below it",
+                        ));
                     }
                     extents.push((cell, end));
                 }
@@ -182,7 +200,10 @@ impl<'a> Reader<'a> {
         let mut last = None;
         for &cell in &page.cells {
             let (row, payload, end) = self.leaf_cell(number, page.bytes, cell)?;
-            self.rows.push(entry_row(row, &payload).ok_or_else(|| damaged(number, "has a record that is no entry"))?);
+            self.rows.push(
+                entry_row(row, &payload)
+                    .ok_or_else(|| damaged(number, "has a record that is no entry"))?,
+            );
             extents.push((cell, end));
             last = Some(row);
         }
@@ -192,12 +213,22 @@ impl<'a> Reader<'a> {
 
     /// The number and the payload of a cell of a leaf, and where the cell ends.
     ///
-    /// Of a payload of `P` bytes, `P` are in the cell if `P <= X = U - 35`; else `K = M + (P - M) mod (U - 4)` if that is at most `X`, else `M = 32 (U - 12)/255 - 23`; the rest is in a list of overflow pages.
-    fn leaf_cell(&mut self, page: usize, bytes: &[u8], cell: usize) -> Result<(u64, Vec<u8>, usize), LedgerError> {
+    /// Of a payload of `P` bytes, `P` are in the cell if `P <= X = U - 35`; else
+    /// `K = M + (P - M) mod (U - 4)` if that is at most `X`, else `M = 32 (U - 12)/255 - 23`; the
+    /// rest is in a list of overflow pages.
+    fn leaf_cell(
+        &mut self,
+        page: usize,
+        bytes: &[u8],
+        cell: usize,
+    ) -> Result<(u64, Vec<u8>, usize), LedgerError> {
         let unreadable = || damaged(page, "has a cell that cannot be read");
         let (total, at) = read_varint(bytes, cell).ok_or_else(unreadable)?;
         let (number, at) = read_varint(bytes, at).ok_or_else(unreadable)?;
-        let total = usize::try_from(total).ok().filter(|total| *total <= self.image.len()).ok_or_else(unreadable)?;
+        let total = usize::try_from(total)
+            .ok()
+            .filter(|total| *total <= self.image.len())
+            .ok_or_else(unreadable)?;
         const MOST_LOCAL: usize = PAGE_BYTES - 35;
         const LEAST_LOCAL: usize = 32 * (PAGE_BYTES - 12) / 255 - 23;
         const OVERFLOW: usize = PAGE_BYTES - 4;
@@ -249,7 +280,8 @@ impl<'a> Reader<'a> {
             self.leftover_bytes += (PAGE_BYTES - page.pointers_end - used) as u64;
             return Ok(());
         }
-        let dense = first == page.content_start && used == PAGE_BYTES - first && page.free == (0, 0);
+        let dense =
+            first == page.content_start && used == PAGE_BYTES - first && page.free == (0, 0);
         if !dense || page.bytes[page.pointers_end..first].iter().any(|byte| *byte != 0) {
             return Err(damaged(number, "has unused bytes that are not zero"));
         }
@@ -260,7 +292,8 @@ impl<'a> Reader<'a> {
 /// The header of a page and its pointers.
 fn parse(number: usize, bytes: &[u8]) -> Result<Page<'_>, LedgerError> {
     let start = if number == 1 { FILE_HEADER_BYTES } else { 0 };
-    let short = |at: usize| usize::from(u16::from_be_bytes([bytes[start + at], bytes[start + at + 1]]));
+    let short =
+        |at: usize| usize::from(u16::from_be_bytes([bytes[start + at], bytes[start + at + 1]]));
     let (last_child, header_end) = match bytes[start] {
         0x0d => (None, start + 8),
         0x05 => (read_u32(bytes, start + 8).map(|child| child as usize), start + 12),
@@ -272,14 +305,22 @@ fn parse(number: usize, bytes: &[u8]) -> Result<Page<'_>, LedgerError> {
     }
     let pointer = |pair: &[u8]| usize::from(u16::from_be_bytes([pair[0], pair[1]]));
     let cells = bytes[header_end..pointers_end].chunks_exact(2).map(pointer).collect();
-    Ok(Page { bytes, cells, last_child, pointers_end, content_start: short(5), free: (short(1), bytes[start + 7]) })
+    Ok(Page {
+        bytes,
+        cells,
+        last_child,
+        pointers_end,
+        content_start: short(5),
+        free: (short(1), bytes[start + 7]),
+    })
 }
 
 fn read_u32(bytes: &[u8], at: usize) -> Option<u32> {
     Some(u32::from_be_bytes(bytes.get(at..at + 4)?.try_into().ok()?))
 }
 
-/// The row in a record, if it is encoded as SQLite encodes rows of the table. The number is not in the record: it is the key.
+/// The row in a record, if it is encoded as SQLite encodes rows of the table. The number is not in
+/// the record: it is the key.
 fn entry_row(number: u64, payload: &[u8]) -> Option<Row> {
     let values = decode(payload)?;
     if encode(&values) != payload {
@@ -287,8 +328,15 @@ fn entry_row(number: u64, payload: &[u8]) -> Option<Row> {
     }
     let (body, hash, answer) = match values[..] {
         [Value::Null, Value::Text(body), Value::Blob(hash), Value::Null] => (body, hash, None),
-        [Value::Null, Value::Text(body), Value::Blob(hash), Value::Blob(answer)] => (body, hash, Some(answer.to_vec())),
+        [Value::Null, Value::Text(body), Value::Blob(hash), Value::Blob(answer)] => {
+            (body, hash, Some(answer.to_vec()))
+        }
         _ => return None,
     };
-    Some(Row { number, body: body.to_owned(), hash: Digest::from_bytes(hash.try_into().ok()?), answer })
+    Some(Row {
+        number,
+        body: body.to_owned(),
+        hash: Digest::from_bytes(hash.try_into().ok()?),
+        answer,
+    })
 }

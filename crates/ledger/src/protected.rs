@@ -1,6 +1,7 @@
 //! What a ledger protects: the private tables of its policy, and where their rows come from.
 
 use crate::LedgerError;
+use reticent_numerics::OutOfRange;
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
@@ -37,7 +38,10 @@ pub struct ProtectedTable {
 
 impl fmt::Display for ProtectedTable {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let whom = self.unit.as_ref().map_or_else(|| "each row".to_owned(), |unit| format!("each {unit:?}"));
+        let whom = self
+            .unit
+            .as_ref()
+            .map_or_else(|| "each row".to_owned(), |unit| format!("each {unit:?}"));
         write!(f, "{} ({whom} of {})", self.name, shortened(&self.sources))
     }
 }
@@ -57,7 +61,8 @@ impl Protected {
     /// # Errors
     /// If there are none, two have one name, or one has no source.
     pub fn new(mut tables: Vec<ProtectedTable>) -> Result<Self, LedgerError> {
-        let refused = |value: String, accepted| Err(LedgerError::Parameter { name: "tables", value, accepted });
+        let refused =
+            |value: String, accepted| Err(OutOfRange { name: "tables", value, accepted }.into());
         tables.sort();
         for table in &mut tables {
             table.sources.sort();
@@ -67,7 +72,10 @@ impl Protected {
             }
         }
         if tables.is_empty() {
-            return refused("empty".into(), "a list of at least one private table: what is public needs no budget");
+            return refused(
+                "empty".into(),
+                "a list of at least one private table: what is public needs no budget",
+            );
         }
         if let Some(twins) = tables.windows(2).find(|pair| pair[0].name == pair[1].name) {
             return refused(twins[0].name.clone(), "tables of different names");
@@ -82,28 +90,39 @@ impl Protected {
 
     /// In what this ledger's record differs from a policy, in words.
     pub fn differences(&self, policy: &Protected) -> Vec<String> {
-        let named = |tables: &[ProtectedTable], name: &str| tables.iter().find(|table| table.name == name).cloned();
+        let named = |tables: &[ProtectedTable], name: &str| {
+            tables.iter().find(|table| table.name == name).cloned()
+        };
         let mut found = Vec::new();
         for here in &self.0 {
             let name = &here.name;
             let Some(there) = named(&policy.0, name) else {
-                found.push(format!("the ledger protects {here}, and the policy has no private table of that name"));
+                found.push(format!(
+                    "the ledger protects {here}, and the policy has no private table of that name"
+                ));
                 continue;
             };
             if here.sources != there.sources {
                 let (here, there) = (shortened(&here.sources), shortened(&there.sources));
-                found.push(format!("the ledger protects {name} from {here}, and in the policy it is from {there}"));
+                found.push(format!(
+                    "the ledger protects {name} from {here}, and in the policy it is from {there}"
+                ));
             }
             if here.unit != there.unit {
                 let words = |unit: &Option<String>| {
-                    unit.as_ref().map_or_else(|| "each row".to_owned(), |unit| format!("all rows of one {unit:?}"))
+                    unit.as_ref().map_or_else(
+                        || "each row".to_owned(),
+                        |unit| format!("all rows of one {unit:?}"),
+                    )
                 };
                 let (here, there) = (words(&here.unit), words(&there.unit));
                 found.push(format!("the ledger protects {here} in {name}, and the policy {there}"));
             }
         }
         for there in policy.0.iter().filter(|table| named(&self.0, &table.name).is_none()) {
-            found.push(format!("the policy has the private table {there}, which the ledger does not protect"));
+            found.push(format!(
+                "the policy has the private table {there}, which the ledger does not protect"
+            ));
         }
         found
     }
@@ -144,7 +163,8 @@ mod tests {
     use super::*;
 
     fn table(name: &str, paths: &[&str], unit: Option<&str>) -> ProtectedTable {
-        let sources = paths.iter().map(|path| Source { path: (*path).into(), pattern: None }).collect();
+        let sources =
+            paths.iter().map(|path| Source { path: (*path).into(), pattern: None }).collect();
         ProtectedTable { name: name.into(), sources, unit: unit.map(Into::into) }
     }
 
@@ -190,9 +210,18 @@ mod tests {
         let (a, b) = (table("a", &["/x"], Some("id")), table("b", &["/y"], None));
         for (policy, expected) in [
             (vec![a.clone()], "no private table of that name"),
-            (vec![a.clone(), b.clone(), table("c", &["/z"], None)], "which the ledger does not protect"),
-            (vec![table("a", &["/x", "/w"], Some("id")), b.clone()], "from /x, and in the policy it is from /w, /x"),
-            (vec![table("a", &["/x"], None), b.clone()], "all rows of one \"id\" in a, and the policy each row"),
+            (
+                vec![a.clone(), b.clone(), table("c", &["/z"], None)],
+                "which the ledger does not protect",
+            ),
+            (
+                vec![table("a", &["/x", "/w"], Some("id")), b.clone()],
+                "from /x, and in the policy it is from /w, /x",
+            ),
+            (
+                vec![table("a", &["/x"], None), b.clone()],
+                "all rows of one \"id\" in a, and the policy each row",
+            ),
         ] {
             let policy = protected(&policy);
             let differences = here.differences(&policy);

@@ -5,19 +5,25 @@ use reticent_events::Event;
 
 /// A release that somebody wants to make.
 ///
-/// The events describe the noise that will be drawn; the ledger computes the charge from them, so that noise and charge come from the same values.
+/// The events describe the noise that will be drawn; the ledger computes the charge from them, so
+/// that noise and charge come from the same values.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Request {
-    /// Of everything that the answer depends on besides the data and chance: the query in its canonical form, the policy, the options. The same fingerprint gets the same answer. See [`Digest::of`].
+pub struct ChargeRequest {
+    /// Of everything that the answer depends on besides the data and chance: the query in its
+    /// canonical form, the policy, the options. The same fingerprint gets the same answer. See
+    /// [`Digest::of`].
     pub fingerprint: Digest,
     /// The query, for people to read.
     pub query: String,
     /// What will run on the data.
     pub events: Vec<Event>,
-    /// The `delta` of selections that no event carries; 0 where there are none. State each `delta` once: here, or in an [`Event::Approximate`].
+    /// The `delta` of selections that no event carries; 0 where there are none. State each `delta`
+    /// once: here, or in an [`Event::Approximate`].
     pub selection_delta: f64,
     /// Whether to pay for a new answer although there is one.
     pub fresh: bool,
+    /// Who asks, as the front end knows them; recorded with the charge, and part of no decision.
+    pub asker: Option<String>,
 }
 
 /// What a release would cost.
@@ -37,15 +43,18 @@ pub enum Admission {
     Reserved(Reservation),
     /// This was answered before; nothing was charged.
     Stored(StoredAnswer),
-    /// Another run of the same query has paid and has not answered; nothing was charged. It is at work, or it crashed: see [`crate::Ledger::wait_for_answer`], or pay with `fresh`.
+    /// Another run of the same query has paid and has not answered; nothing was charged. It is at
+    /// work, or it crashed: see [`crate::Ledger::lookup`], or pay with `fresh`.
     Pending(Pending),
 }
 
-/// The right to make one release, paid for. It can be neither copied nor made up, and it stays paid whatever happens to it.
+/// The right to make one release, paid for. It can be neither copied nor made up, and it stays paid
+/// whatever happens to it.
 #[derive(Debug)]
 pub struct Reservation {
     pub(crate) ledger: Digest,
     pub(crate) number: u64,
+    pub(crate) fingerprint: Digest,
     pub(crate) charge: Charge,
 }
 

@@ -1,9 +1,12 @@
-//! Files that are not ledgers, or are in the way, or are changed while in use: an error that says what is wrong, and never an answer.
+//! Files that are not ledgers, or are in the way, or are changed while in use: an error that says
+//! what is wrong, and never an answer.
 #![allow(clippy::unwrap_used, clippy::panic)]
 
-use reticent_accounting::Budget;
+use reticent_accounting::FilterBudget;
 use reticent_events::Event;
-use reticent_ledger::{Admission, Digest, Ledger, LedgerError, Limits, Protected, Request, verify};
+use reticent_ledger::{
+    Admission, ChargeRequest, Digest, Ledger, LedgerError, Limits, Protected, verify,
+};
 use rusqlite::Connection;
 use std::fs::Permissions;
 use std::os::unix::fs::PermissionsExt;
@@ -12,7 +15,7 @@ use std::time::{Duration, Instant};
 use tempfile::TempDir;
 
 fn limits() -> Limits {
-    Limits::new(Budget::Pure { epsilon: 1.0 }, 0.0).unwrap()
+    Limits::new(FilterBudget::Pure { epsilon: 1.0 }, 0.0).unwrap()
 }
 
 /// What the ledgers of these tests protect.
@@ -21,13 +24,14 @@ fn protects() -> Protected {
     serde_json::from_str(text).unwrap()
 }
 
-fn request(query: &str) -> Request {
-    Request {
+fn request(query: &str) -> ChargeRequest {
+    ChargeRequest {
         fingerprint: Digest::of(&[query.as_bytes()]),
         query: query.into(),
         events: vec![Event::Laplace { scale: 10.0, sensitivity: 1.0 }],
         selection_delta: 0.0,
         fresh: false,
+        asker: None,
     }
 }
 
@@ -73,16 +77,23 @@ fn other_databases() {
     let (_folder, path) = folder();
     let database = Connection::open(&path).unwrap();
     database
-        .execute_batch("CREATE TABLE entry (number INTEGER PRIMARY KEY, body TEXT, hash BLOB, answer BLOB)")
+        .execute_batch(
+            "CREATE TABLE entry (number INTEGER PRIMARY KEY, body TEXT, hash BLOB, answer BLOB)",
+        )
         .unwrap();
     refused(&path, "is a database, but not a ledger");
     database.execute_batch("PRAGMA application_id = 0x52746374").unwrap();
     refused(&path, "is a ledger of another format");
-    database.execute_batch("PRAGMA user_version = 3").unwrap();
+    database.execute_batch("PRAGMA user_version = 4").unwrap();
     refused(&path, "is a ledger of another format");
-    database.execute_batch("PRAGMA user_version = 2").unwrap();
+    database.execute_batch("PRAGMA user_version = 3").unwrap();
     refused(&path, "its schema is not that of a ledger");
-    database.execute_batch("DROP TABLE entry; CREATE TABLE entry (number INTEGER PRIMARY KEY, body TEXT NOT NULL, hash BLOB NOT NULL, answer BLOB) STRICT").unwrap();
+    database
+        .execute_batch(
+            "DROP TABLE entry; CREATE TABLE entry (number INTEGER PRIMARY KEY, body \
+        TEXT NOT NULL, hash BLOB NOT NULL, answer BLOB) STRICT",
+        )
+        .unwrap();
     let opened = Ledger::open(&path, &limits(), &protects()).expect_err("empty").to_string();
     assert!(opened.contains("it has no entries"), "{opened}");
     assert!(verify(&path, None).is_err());
@@ -95,12 +106,18 @@ fn links_and_permissions() {
     let link = folder.path().join("link");
     std::os::unix::fs::symlink(&path, &link).unwrap();
     refused(&link, "is a symbolic link");
-    assert!(matches!(Ledger::create(&link, limits(), &protects()), Err(LedgerError::Exists { .. })));
+    assert!(matches!(
+        Ledger::create(&link, limits(), &protects()),
+        Err(LedgerError::Exists { .. })
+    ));
     std::fs::remove_file(&link).unwrap();
     // A link to nowhere is not followed to create something there.
     let nowhere = folder.path().join("nowhere");
     std::os::unix::fs::symlink(&nowhere, &link).unwrap();
-    assert!(matches!(Ledger::create(&link, limits(), &protects()), Err(LedgerError::Exists { .. })));
+    assert!(matches!(
+        Ledger::create(&link, limits(), &protects()),
+        Err(LedgerError::Exists { .. })
+    ));
     assert!(!nowhere.exists());
     std::fs::hard_link(&path, folder.path().join("second name")).unwrap();
     refused(&path, "has several names");
@@ -134,11 +151,14 @@ fn files_beside_the_ledger() {
 #[test]
 fn a_trigger_that_is_added_while_the_ledger_is_in_use_does_not_run() {
     let (_folder, path) = folder();
-    let mut ledger = Ledger::create(&path, limits(), &protects()).unwrap();
+    let ledger = Ledger::create(&path, limits(), &protects()).unwrap();
     let Admission::Reserved(reservation) = ledger.reserve(&request("q")).unwrap() else { panic!() };
     let database = Connection::open(&path).unwrap();
     database
-        .execute_batch("CREATE TRIGGER refund AFTER INSERT ON entry BEGIN DELETE FROM entry WHERE number = 2; END")
+        .execute_batch(
+            "CREATE TRIGGER refund AFTER INSERT ON entry BEGIN DELETE FROM entry WHERE \
+            number = 2; END",
+        )
         .unwrap();
     let error = ledger.complete(&reservation, b"1").unwrap_err();
     assert!(error.to_string().contains("its schema was changed while it was in use"), "{error}");
@@ -157,14 +177,20 @@ fn rows_that_are_changed_while_the_ledger_is_in_use_close_it() {
         "INSERT INTO entry VALUES (4, '{}', zeroblob(32), NULL)",
     ] {
         let (_folder, path) = folder();
-        let mut ledger = Ledger::create(&path, limits(), &protects()).unwrap();
+        let ledger = Ledger::create(&path, limits(), &protects()).unwrap();
         let _spent = ledger.reserve(&request("q")).unwrap();
         Connection::open(&path).unwrap().execute_batch(change).unwrap();
         assert!(matches!(ledger.reserve(&request("r")), Err(LedgerError::Damaged(_))), "{change}");
         assert!(matches!(ledger.reserve(&request("r")), Err(LedgerError::Closed)), "{change}");
+        assert!(ledger.reopen().is_err(), "{change}");
         assert!(verify(&path, None).is_err(), "{change}");
-        // To whoever opens it, a ledger without its last entry is an older copy: an anchor or the full check notices.
-        assert_eq!(Ledger::open(&path, &limits(), &protects()).is_ok(), change.starts_with("DELETE"), "{change}");
+        // To whoever opens it, a ledger without its last entry is an older copy: an anchor or the
+        // full check notices.
+        assert_eq!(
+            Ledger::open(&path, &limits(), &protects()).is_ok(),
+            change.starts_with("DELETE"),
+            "{change}"
+        );
     }
 }
 
@@ -172,16 +198,25 @@ fn rows_that_are_changed_while_the_ledger_is_in_use_close_it() {
 #[test]
 fn a_file_that_is_moved_or_replaced_while_in_use_is_not_written_to() {
     let (folder, path) = folder();
-    let mut ledger = Ledger::create(&path, limits(), &protects()).unwrap();
+    let ledger = Ledger::create(&path, limits(), &protects()).unwrap();
     std::fs::rename(&path, folder.path().join("elsewhere")).unwrap();
     assert!(matches!(ledger.reserve(&request("q")), Err(LedgerError::Missing { .. })));
     assert!(matches!(ledger.reserve(&request("q")), Err(LedgerError::Closed)));
-    let mut ledger = Ledger::create(&path, limits(), &protects()).unwrap();
+    let ledger = Ledger::create(&path, limits(), &protects()).unwrap();
     std::fs::remove_file(&path).unwrap();
     drop(Ledger::create(&path, limits(), &protects()).unwrap());
     let error = ledger.reserve(&request("q")).expect_err("another file").to_string();
     assert!(error.contains("was replaced by another file"), "{error}");
-    assert_eq!(Ledger::open(&path, &limits(), &protects()).unwrap().statement(None).unwrap().spent.cost, 0.0);
+    assert_eq!(
+        Ledger::open(&path, &limits(), &protects())
+            .unwrap()
+            .statement(None)
+            .unwrap()
+            .balance
+            .spent
+            .cost,
+        0.0
+    );
 }
 
 /// A field of 140 million bytes is refused by its length, before there is memory for it.
@@ -190,7 +225,12 @@ fn huge_fields() {
     let (_folder, path) = folder();
     Ledger::create(&path, limits(), &protects()).unwrap();
     let database = Connection::open(&path).unwrap();
-    database.execute_batch("PRAGMA synchronous = OFF; INSERT INTO entry VALUES (2, printf('%.*c', 140000000, 'x'), zeroblob(32), NULL)").unwrap();
+    database
+        .execute_batch(
+            "PRAGMA synchronous = OFF; INSERT INTO entry VALUES (2, printf('%.*c', \
+        140000000, 'x'), zeroblob(32), NULL)",
+        )
+        .unwrap();
     database.close().unwrap();
     assert!(Ledger::open(&path, &limits(), &protects()).is_err());
     assert!(verify(&path, None).is_err());
@@ -199,7 +239,7 @@ fn huge_fields() {
 #[test]
 fn a_lock_that_somebody_keeps_is_waited_for_and_then_given_up() {
     let (_folder, path) = folder();
-    let mut ledger = Ledger::create(&path, limits(), &protects()).unwrap();
+    let ledger = Ledger::create(&path, limits(), &protects()).unwrap();
     ledger.set_patience(Duration::from_millis(200));
     let holder = Connection::open(&path).unwrap();
     holder.execute_batch("BEGIN IMMEDIATE").unwrap();
@@ -210,7 +250,7 @@ fn a_lock_that_somebody_keeps_is_waited_for_and_then_given_up() {
     holder.execute_batch("ROLLBACK; BEGIN; SELECT * FROM entry").unwrap();
     assert!(matches!(ledger.reserve(&request("q")), Err(LedgerError::Busy)));
     holder.execute_batch("ROLLBACK").unwrap();
-    assert_eq!(ledger.statement(None).unwrap().spent.cost, 0.0);
+    assert_eq!(ledger.statement(None).unwrap().balance.spent.cost, 0.0);
     let Admission::Reserved(reservation) = ledger.reserve(&request("q")).unwrap() else { panic!() };
     holder.execute_batch("BEGIN IMMEDIATE").unwrap();
     assert!(matches!(ledger.complete(&reservation, b"1"), Err(LedgerError::Busy)));

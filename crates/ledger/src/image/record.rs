@@ -10,7 +10,9 @@ pub(super) enum Value<'a> {
     Blob(&'a [u8]),
 }
 
-/// An integer of 7 bits a byte, most significant first, the highest bit of each byte but the last set. Numbers here stay below `2^56`, so the ninth byte, which would hold 8 bits, is never needed.
+/// An integer of 7 bits a byte, most significant first, the highest bit of each byte but the last
+/// set. Numbers here stay below `2^56`, so the ninth byte, which would hold 8 bits, is never
+/// needed.
 ///
 /// Returns the number and where it ends, if it is written with as few bytes as possible.
 pub(super) fn read_varint(bytes: &[u8], at: usize) -> Option<(u64, usize)> {
@@ -33,7 +35,8 @@ fn write_varint(value: u64, out: &mut Vec<u8>) {
     }
 }
 
-/// The record of some values: the length of the record's header, the type of each value, the values.
+/// The record of some values: the length of the record's header, the type of each value, the
+/// values.
 pub(super) fn encode(values: &[Value<'_>]) -> Vec<u8> {
     let mut types = Vec::new();
     for value in values {
@@ -106,7 +109,13 @@ mod tests {
     #[test]
     fn records_round_trip() {
         let long = "x".repeat(5000);
-        let values = [Value::Null, Value::Text(&long), Value::Blob(&[1, 2, 3]), Value::Byte(2), Value::Text("")];
+        let values = [
+            Value::Null,
+            Value::Text(&long),
+            Value::Blob(&[1, 2, 3]),
+            Value::Byte(2),
+            Value::Text(""),
+        ];
         let record = encode(&values);
         assert_eq!(decode(&record).as_deref(), Some(&values[..]));
         for length in 0..record.len() {

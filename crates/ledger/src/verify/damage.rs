@@ -2,15 +2,16 @@
 
 use super::*;
 use crate::entry::Entry;
-use crate::store::{PAGE_BYTES, TABLE};
-use crate::{Admission, Ledger, Request, Reservation};
-use reticent_accounting::Budget;
+use crate::index::{Node, find};
+use crate::store::PAGE_BYTES;
+use crate::{Admission, ChargeRequest, Ledger, Reservation};
+use reticent_accounting::FilterBudget;
 use reticent_events::Event;
 use std::path::PathBuf;
 use tempfile::TempDir;
 
 fn limits(epsilon: f64) -> Limits {
-    Limits::new(Budget::Pure { epsilon }, 1e-6).expect("valid")
+    Limits::new(FilterBudget::Pure { epsilon }, 1e-6).expect("valid")
 }
 
 /// What the ledgers of these tests protect.
@@ -21,17 +22,25 @@ fn protects() -> Protected {
 
 /// What they protect later.
 fn others() -> Protected {
-    let text = r#"[{"name":"workers","sources":[{"path":"/data","pattern":"*.csv"}],"unit":"worker"}]"#;
+    let text =
+        r#"[{"name":"workers","sources":[{"path":"/data","pattern":"*.csv"}],"unit":"worker"}]"#;
     serde_json::from_str(text).expect("valid")
 }
 
-fn request(query: &str) -> Request {
+fn request(query: &str) -> ChargeRequest {
     let events = vec![Event::Laplace { scale: 8.0, sensitivity: 1.0 }];
     let fingerprint = Digest::of(&[query.as_bytes()]);
-    Request { fingerprint, query: query.into(), events, selection_delta: 1e-9, fresh: false }
+    ChargeRequest {
+        fingerprint,
+        query: query.into(),
+        events,
+        selection_delta: 1e-9,
+        fresh: false,
+        asker: None,
+    }
 }
 
-fn reserve(ledger: &mut Ledger, query: &str) -> Reservation {
+fn reserve(ledger: &Ledger, query: &str) -> Reservation {
     match ledger.reserve(&request(query)).expect("fits") {
         Admission::Reserved(reservation) => reservation,
         other => unreachable!("{other:?}"),
@@ -46,20 +55,20 @@ fn histogram() -> Vec<u8> {
 fn specimen(long: bool) -> (TempDir, PathBuf, Vec<u8>) {
     let folder = tempfile::tempdir().expect("a folder");
     let path = folder.path().join("ledger");
-    let mut ledger = Ledger::create(&path, limits(1.0), &protects()).expect("new");
-    let reservation = reserve(&mut ledger, "SELECT COUNT(*) FROM workers");
+    let ledger = Ledger::create(&path, limits(1.0), &protects()).expect("new");
+    let reservation = reserve(&ledger, "SELECT COUNT(*) FROM workers");
     ledger.complete(&reservation, b"1841.25").expect("open");
-    let reservation = reserve(&mut ledger, "SELECT AVG(pressure) FROM workers");
+    let reservation = reserve(&ledger, "SELECT AVG(pressure) FROM workers");
     ledger.abandon(&reservation).expect("open");
     ledger.amend(limits(2.0)).expect("more");
     ledger.adopt(&others()).expect("more tables");
     if long {
-        let reservation = reserve(&mut ledger, "SELECT * FROM histogram");
+        let reservation = reserve(&ledger, "SELECT * FROM histogram");
         ledger.complete(&reservation, &histogram()).expect("open");
-        let reservation = reserve(&mut ledger, "SELECT * FROM other");
+        let reservation = reserve(&ledger, "SELECT * FROM other");
         ledger.complete(&reservation, &[5; 28_000]).expect("open");
     }
-    let _open = reserve(&mut ledger, "SELECT SUM(smoking) FROM workers");
+    let _open = reserve(&ledger, "SELECT SUM(smoking) FROM workers");
     drop(ledger);
     let image = std::fs::read(&path).expect("a file");
     (folder, path, image)
@@ -97,19 +106,24 @@ fn bit_flips_in_inner_and_overflow_pages_are_found() {
     // All of the structure of each page, at both of its ends, and a part of the rest.
     let page_bits = 8 * PAGE_BYTES;
     let of_page = |page: usize| {
-        let ends = (0..8 * 64).chain(page_bits - 8 * 64..page_bits).chain((0..page_bits).step_by(97));
+        let ends =
+            (0..8 * 64).chain(page_bits - 8 * 64..page_bits).chain((0..page_bits).step_by(97));
         ends.map(move |bit| page * page_bits + bit)
     };
     assert_eq!(unnoticed(&image, (0..kinds.len() + 1).flat_map(of_page)), Vec::<usize>::new());
 }
 
-/// On the file itself, with SQLite in between: `verify` finds every flip, and `open` finds it or reads the same history, answers included.
+/// On the file itself, with SQLite in between: `verify` finds every flip, and whoever opens the
+/// ledger finds it or reads the same history, answers included.
 #[test]
 fn flips_on_disk_are_found_or_do_not_matter() {
     let (_folder, path, image) = specimen(true);
     let anchor = verify(&path, None).expect("whole").anchor;
     let before = Ledger::open_as_stored(&path).expect("whole").statement(None).expect("readable");
-    let answers = [("SELECT COUNT(*) FROM workers", b"1841.25".to_vec()), ("SELECT * FROM histogram", histogram())];
+    let answers = [
+        ("SELECT COUNT(*) FROM workers", b"1841.25".to_vec()),
+        ("SELECT * FROM histogram", histogram()),
+    ];
     let header_and_samples = (0..8 * 120).chain((0..8 * image.len()).step_by(1499));
     let mut harmless = 0;
     for bit in header_and_samples {
@@ -117,7 +131,7 @@ fn flips_on_disk_are_found_or_do_not_matter() {
         flipped[bit / 8] ^= 1 << (bit % 8);
         std::fs::write(&path, &flipped).expect("a file");
         assert!(verify(&path, None).is_err(), "bit {bit}");
-        let Ok(mut ledger) = Ledger::open_as_stored(&path) else { continue };
+        let Ok(ledger) = Ledger::open_as_stored(&path) else { continue };
         harmless += 1;
         assert_eq!(ledger.anchor().expect("readable"), anchor, "bit {bit}");
         assert_eq!(ledger.statement(None).expect("readable"), before, "bit {bit}");
@@ -134,7 +148,10 @@ fn flips_on_disk_are_found_or_do_not_matter() {
 #[test]
 fn every_truncation_and_extension_is_found() {
     let (_folder, path, image) = specimen(true);
-    for length in (0..image.len()).step_by(509).chain((0..image.len()).step_by(PAGE_BYTES)).chain([1, image.len() - 1])
+    for length in (0..image.len())
+        .step_by(509)
+        .chain((0..image.len()).step_by(PAGE_BYTES))
+        .chain([1, image.len() - 1])
     {
         assert!(examine(&image[..length]).is_err(), "{length}");
         std::fs::write(&path, &image[..length]).expect("a file");
@@ -184,7 +201,10 @@ fn a_row_that_was_changed_or_removed_is_found() {
         connection.close().expect("closed");
         assert!(verify(&path, None).is_err(), "{change}");
         // What concerns an answer only is found when the answer is used.
-        if !["SET answer", "VACUUM", "DELETE FROM entry WHERE number = 8"].iter().any(|part| change.contains(part)) {
+        if !["SET answer", "VACUUM", "DELETE FROM entry WHERE number = 8"]
+            .iter()
+            .any(|part| change.contains(part))
+        {
             assert!(Ledger::open_as_stored(&path).is_err(), "{change}");
         }
         for ending in ["-wal", "-shm", "-journal"] {
@@ -196,48 +216,55 @@ fn a_row_that_was_changed_or_removed_is_found() {
 /// A chain that is whole and breaks the rules: nobody has written such a file but by hand.
 #[test]
 fn a_chain_against_the_rules_is_refused() {
-    let reserve = |cost: f64, fingerprint: &[u8]| Deed::Reserve {
+    let reserve = |cost: f64, fingerprint: &[u8]| Action::Reserve {
         fingerprint: Digest::of(&[fingerprint]),
         query: String::new(),
         events: vec![Event::Laplace { scale: 1.0, sensitivity: 1.0 }],
         selection_delta: 0.0,
         charge: Charge { cost, delta: 0.0 },
+        asker: None,
     };
-    let create = || Deed::Create { ledger: Digest::ZERO, limits: limits(1.0), protects: protects() };
+    let create =
+        || Action::Create { ledger: Digest::ZERO, limits: limits(1.0), protects: protects() };
     let digest = Digest::of(&[b"a"]);
-    let refused: [(Vec<Deed>, &str); 10] = [
+    let refused: [(Vec<Action>, &str); 10] = [
         (vec![reserve(1.0, b"")], "is not the creation"),
         (vec![create(), create()], "creates a ledger inside another"),
-        (vec![create(), reserve(1.5, b"")], "costs 1.5e0 epsilon, but 1e0 of 1e0 remains"),
-        (vec![create(), reserve(-1.0, b"")], "`cost` is -1e0"),
-        (vec![create(), reserve(0.0, b"")], "`cost` is 0e0"),
+        (vec![create(), reserve(1.5, b"")], "costs epsilon 1.5, but 1 of 1 remains"),
+        (vec![create(), reserve(-1.0, b"")], "`cost` is -1,"),
+        (vec![create(), reserve(0.0, b"")], "`cost` is 0,"),
         (vec![create(), reserve(1.0, b""), reserve(f64::MIN_POSITIVE, b"")], "entry 3"),
-        (vec![create(), Deed::Abandon { reservation: 2 }], "not open"),
-        (vec![create(), reserve(1.0, b""), Deed::Answer { reservation: 1, digest }], "not open"),
+        (vec![create(), Action::Abandon { reservation: 2 }], "not open"),
+        (vec![create(), reserve(1.0, b""), Action::Answer { reservation: 1, digest }], "not open"),
         (
             vec![
                 create(),
                 reserve(1.0, b""),
-                Deed::Abandon { reservation: 2 },
-                Deed::Answer { reservation: 2, digest },
+                Action::Abandon { reservation: 2 },
+                Action::Answer { reservation: 2, digest },
             ],
             "not open",
         ),
-        (vec![create(), reserve(1.0, b""), Deed::Amend { limits: limits(0.5) }], "is spent already"),
+        (
+            vec![create(), reserve(1.0, b""), Action::Amend { limits: limits(0.5) }],
+            "is spent already",
+        ),
     ];
-    for (deeds, expected) in refused {
-        let error = replay(deeds).expect_err(expected).to_string();
+    for (actions, expected) in refused {
+        let error = replay(actions).expect_err(expected).to_string();
         assert!(error.contains(expected), "{error}, not {expected}");
     }
     let history = replay(vec![create(), reserve(1.0, b"")]).expect("allowed");
-    assert_eq!(history.spent().total().cost, 1.0);
+    assert_eq!(history.state.spent().total().cost, 1.0);
 }
 
-fn replay(deeds: Vec<Deed>) -> Result<History, LedgerError> {
+/// Rows of format 2, which state no sums: the rules are the same.
+fn replay(actions: Vec<Action>) -> Result<History, LedgerError> {
     let mut history: Option<History> = None;
-    for (number, deed) in (1..).zip(deeds) {
-        let previous = history.as_ref().map_or(Digest::ZERO, History::head);
-        let row = Row::new(previous, number, &Entry { time: 0, sqlite: 0, deed }, None)?;
+    for (number, action) in (1..).zip(actions) {
+        let previous = history.as_ref().map_or(Digest::ZERO, |history| history.state.newest.hash);
+        let entry = Entry { time: 0, sqlite: 0, action, summary: None, index: None };
+        let row = Row::new(previous, number, &entry, None)?;
         match &mut history {
             None => history = Some(History::begin(&row)?),
             Some(history) => history.follow(&row)?,
@@ -246,51 +273,134 @@ fn replay(deeds: Vec<Deed>) -> Result<History, LedgerError> {
     history.ok_or(LedgerError::Closed)
 }
 
-/// A tree of three levels, made in one transaction: the unused bytes of its inner pages are counted, all else is still checked.
+/// Many rows as the ledger would write them, each after a change of what it says, in one
+/// transaction.
+fn append(
+    path: &Path,
+    pairs: u64,
+    answer: &[u8],
+    mut change: impl FnMut(u64, &mut Entry),
+) -> Result<(), LedgerError> {
+    let store = Store::open(path)?;
+    let mut history = History::read(&store, None, |_, _| ())?;
+    drop(store);
+    let connection = rusqlite::Connection::open(path)?;
+    connection.execute_batch(
+        "PRAGMA synchronous = OFF; PRAGMA journal_mode = MEMORY; PRAGMA secure_delete = ON; BEGIN",
+    )?;
+    let (mut state, mut hash) = (history.state.clone(), history.state.newest.hash);
+    for pair in 0..pairs {
+        let fingerprint = Digest::of(&[&pair.to_be_bytes()]);
+        let number = state.newest.number + 1;
+        let events = vec![Event::Laplace { scale: 1.0, sensitivity: 1.0 }];
+        let charge = Charge { cost: 1.0, delta: 0.0 };
+        let (query, selection_delta, asker) = ("q".into(), 0.0, None);
+        let reserve =
+            Action::Reserve { fingerprint, query, events, selection_delta, charge, asker };
+        let ending = Action::Answer { reservation: number, digest: Digest::of(&[answer]) };
+        for (number, (action, bytes)) in
+            (number..).zip([(reserve, None), (ending, Some(answer.to_vec()))])
+        {
+            let mut node = find(&history, state.index(), fingerprint)?;
+            node.fate = node.fate.after(number, &action)?;
+            state = state.after(&action)?;
+            let (summary, index) = (Some(state.summary.clone()), Some(node));
+            let sqlite = rusqlite::version_number();
+            let mut entry = Entry { time: 0, sqlite, action, summary, index };
+            history.follow(&Row::new(history.state.newest.hash, number, &entry, None)?)?;
+            change(number, &mut entry);
+            let row = Row::new(hash, number, &entry, bytes)?;
+            hash = row.hash;
+            let values =
+                rusqlite::params![row.number as i64, row.body, row.hash.as_bytes(), row.answer];
+            connection.execute("INSERT INTO entry VALUES (?1, ?2, ?3, ?4)", values)?;
+        }
+    }
+    connection.execute_batch("COMMIT")?;
+    connection.close().map_err(|(_, error)| error)?;
+    // As many changes as entries: the counter, and the value for which the version of SQLite is.
+    let mut image = std::fs::read(path)?;
+    for at in [24, 92] {
+        image[at..at + 4].copy_from_slice(&(state.newest.number as u32).to_be_bytes());
+    }
+    Ok(std::fs::write(path, image)?)
+}
+
+/// Somebody who computes hashes anew makes the last entries say that less is spent. Whoever opens
+/// the ledger replays 64 entries and sees the step from a true sum to a false one; if more were
+/// rewritten, the full check sees it still.
+#[test]
+fn sums_that_do_not_follow_from_the_charges_are_found() {
+    for (rewritten, opens) in [(0, true), (1, false), (2, false), (62, false), (70, true)] {
+        let folder = tempfile::tempdir().expect("a folder");
+        let path = folder.path().join("ledger");
+        drop(Ledger::create(&path, limits(1e6), &protects()).expect("new"));
+        append(&path, 50, b"1", |number, entry| {
+            if number + rewritten > 101
+                && let Some(summary) = &mut entry.summary
+            {
+                let mut text = serde_json::to_value(&*summary).expect("plain data");
+                let spent = text["spent"]["cost"][0].as_f64().expect("a sum");
+                text["spent"]["cost"][0] = (spent - 10.0).into();
+                *summary = serde_json::from_value(text).expect("a summary");
+            }
+        })
+        .expect("written");
+        let opened = Ledger::open_as_stored(&path);
+        assert_eq!(opened.is_ok(), opens, "{rewritten}: {opened:?}");
+        assert_eq!(verify(&path, None).is_ok(), rewritten == 0, "{rewritten}");
+        let statement = opened.and_then(|ledger| ledger.statement(None));
+        assert_eq!(statement.is_ok(), rewritten == 0, "{rewritten}");
+    }
+}
+
+/// An entry of the index that points elsewhere is found by the full check, and misleads nobody
+/// into an answer of another query.
+#[test]
+fn an_index_that_does_not_follow_from_the_entries_is_found() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = folder.path().join("ledger");
+    for change in [
+        |node: &mut Node| node.fate.answer = Some(5),
+        |node: &mut Node| node.fate.reservation = 4,
+        |node: &mut Node| node.fingerprint = Digest::of(&[&9u64.to_be_bytes()]),
+        |node: &mut Node| node.others = vec![201; 9],
+    ] {
+        let _ = std::fs::remove_file(&path);
+        drop(Ledger::create(&path, limits(1e6), &protects()).expect("new"));
+        append(&path, 100, b"1", |number, entry| {
+            if number == 101 {
+                entry.index.as_mut().map(change);
+            }
+        })
+        .expect("written");
+        assert!(verify(&path, None).is_err());
+        let ledger = Ledger::open_as_stored(&path).expect("the sums are right");
+        assert_eq!(ledger.balance(None).expect("readable").spent.cost, 100.0);
+        for pair in 0..101u64 {
+            let ledger = Ledger::open_as_stored(&path).expect("the sums are right");
+            if let Ok(Some(found)) = ledger.lookup(Digest::of(&[&pair.to_be_bytes()])) {
+                assert_eq!(found.reservation, 2 * pair + 2);
+            }
+        }
+    }
+}
+
+/// A tree of three levels, made in one transaction: the unused bytes of its inner pages are
+/// counted, all else is still checked.
 #[test]
 fn a_very_large_ledger_is_read_and_its_leftovers_are_counted() {
     let folder = tempfile::tempdir().expect("a folder");
     let path = folder.path().join("ledger");
     drop(Ledger::create(&path, limits(1e6), &protects()).expect("new"));
-    let connection = rusqlite::Connection::open(&path).expect("a database");
-    let sql: String = connection.query_row("SELECT sql FROM sqlite_schema", [], |row| row.get(0)).expect("a table");
-    assert_eq!(sql, TABLE);
-    connection
-        .execute_batch("PRAGMA synchronous = OFF; PRAGMA journal_mode = MEMORY; PRAGMA secure_delete = ON; BEGIN")
-        .expect("quick");
-    let mut head: Vec<u8> = connection.query_row("SELECT hash FROM entry", [], |row| row.get(0)).expect("a row");
-    let answer = vec![1; 31_000];
-    let digest = Digest::of(&[&answer]);
-    let sqlite = rusqlite::version_number();
-    let events = vec![Event::Laplace { scale: 1.0, sensitivity: 1.0 }];
-    for pair in 0..4300u64 {
-        let fingerprint = Digest::of(&[&pair.to_be_bytes()]);
-        let charge = Charge { cost: 1.0, delta: 0.0 };
-        let number = 2 * pair + 2;
-        let deeds = [
-            (
-                Deed::Reserve { fingerprint, query: "q".into(), events: events.clone(), selection_delta: 0.0, charge },
-                None,
-            ),
-            (Deed::Answer { reservation: number, digest }, Some(answer.clone())),
-        ];
-        for (number, (deed, answer)) in (number..).zip(deeds) {
-            let previous = Digest::from_bytes(head.as_slice().try_into().expect("32 bytes"));
-            let row = Row::new(previous, number, &Entry { time: 0, sqlite, deed }, answer).expect("has a text");
-            let values = rusqlite::params![row.number as i64, row.body, row.hash.as_bytes(), row.answer];
-            connection.execute("INSERT INTO entry VALUES (?1, ?2, ?3, ?4)", values).expect("appended");
-            head = row.hash.as_bytes().to_vec();
-        }
-    }
-    connection.execute_batch("COMMIT").expect("written");
-    connection.close().expect("closed");
-    // As many changes as entries: the counter, and the value for which the version of SQLite is.
-    let mut image = std::fs::read(&path).expect("a file");
-    for at in [24, 92] {
-        image[at..at + 4].copy_from_slice(&8601u32.to_be_bytes());
-    }
-    std::fs::write(&path, image).expect("a file");
+    append(&path, 4300, &vec![1; 31_000], |_, _| ()).expect("written");
     let verification = verify(&path, None).expect("whole");
-    assert_eq!((verification.entries, verification.answers, verification.spent.cost), (8601, 4300, 4300.0));
-    assert!(verification.leftover_bytes > 0 && verification.leftover_bytes < 4 * PAGE_BYTES as u64, "{verification:?}");
+    assert_eq!(
+        (verification.entries, verification.answers, verification.spent.cost),
+        (8601, 4300, 4300.0)
+    );
+    assert!(
+        verification.leftover_bytes > 0 && verification.leftover_bytes < 4 * PAGE_BYTES as u64,
+        "{verification:?}"
+    );
 }

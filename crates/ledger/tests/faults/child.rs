@@ -1,8 +1,9 @@
-//! The program under test: it keeps the protocol in a process of its own, and prints what it releases.
+//! The program under test: it keeps the protocol in a process of its own, and prints what it
+//! releases.
 
 use crate::{COST_SCALE, limits, others, protects};
 use reticent_events::Event;
-use reticent_ledger::{Admission, Digest, Ledger, LedgerError, Request, StoredAnswer};
+use reticent_ledger::{Admission, ChargeRequest, Digest, Ledger, LedgerError, StoredAnswer};
 use std::env::var;
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -29,37 +30,38 @@ fn say(line: &str) {
     std::io::stdout().write_all(format!("{line}\n").as_bytes()).unwrap();
 }
 
-pub fn request(query: &str) -> Request {
-    Request {
+pub fn request(query: &str) -> ChargeRequest {
+    ChargeRequest {
         fingerprint: Digest::of(&[query.as_bytes()]),
         query: query.into(),
         events: vec![Event::Laplace { scale: COST_SCALE, sensitivity: 1.0 }],
         selection_delta: 0.0,
         fresh: false,
+        asker: None,
     }
 }
 
 fn task(path: &Path, task: &str) -> Result<(), LedgerError> {
     match task {
         "session" => {
-            let mut ledger = match Ledger::open(path, &limits(), &protects()) {
+            let ledger = match Ledger::open(path, &limits(), &protects()) {
                 Err(LedgerError::Missing { .. }) => Ledger::create(path, limits(), &protects())?,
                 opened => opened?,
             };
-            ask(&mut ledger, "first")?;
-            ask(&mut ledger, "second")
+            ask(&ledger, "first")?;
+            ask(&ledger, "second")
         }
         "create" => Ledger::create(path, limits(), &protects()).map(|_| ()),
         "adopt" => Ledger::open_as_stored(path)?.adopt(&others()),
         "many" => {
-            let mut ledger = Ledger::open(path, &limits(), &protects())?;
+            let ledger = Ledger::open(path, &limits(), &protects())?;
             for count in 0.. {
-                ask(&mut ledger, &format!("{} {count}", std::process::id()))?;
+                ask(&ledger, &format!("{} {count}", std::process::id()))?;
             }
             Ok(())
         }
         "race" => {
-            let mut ledger = Ledger::open(path, &limits(), &protects())?;
+            let ledger = Ledger::open(path, &limits(), &protects())?;
             let start = PathBuf::from(var("LEDGER_START").unwrap());
             say("ready");
             while !start.exists() {
@@ -67,13 +69,19 @@ fn task(path: &Path, task: &str) -> Result<(), LedgerError> {
             }
             match ledger.reserve(&request(&var("LEDGER_QUERY").unwrap())) {
                 Ok(Admission::Reserved(reservation)) => {
-                    ledger.complete(&reservation, format!("of {}", std::process::id()).as_bytes())?;
+                    ledger
+                        .complete(&reservation, format!("of {}", std::process::id()).as_bytes())?;
                     say("paid");
                 }
                 Ok(Admission::Pending(_) | Admission::Stored(_)) => {
-                    let answer = ledger
-                        .wait_for_answer(request(&var("LEDGER_QUERY").unwrap()).fingerprint, Duration::from_secs(60))?;
-                    say(&format!("waited {}", String::from_utf8(answer.unwrap().bytes).unwrap()));
+                    let fingerprint = request(&var("LEDGER_QUERY").unwrap()).fingerprint;
+                    let answer = loop {
+                        match ledger.lookup(fingerprint)? {
+                            Some(answer) => break answer,
+                            None => std::thread::sleep(Duration::from_millis(1)),
+                        }
+                    };
+                    say(&format!("waited {}", String::from_utf8(answer.bytes).unwrap()));
                 }
                 Err(LedgerError::Exhausted { .. }) => say("refused"),
                 Err(error) => return Err(error),
@@ -84,8 +92,9 @@ fn task(path: &Path, task: &str) -> Result<(), LedgerError> {
     }
 }
 
-/// Asks one query, pays for a fresh answer where an earlier run was lost, and prints the answer once it may be shown.
-fn ask(ledger: &mut Ledger, query: &str) -> Result<(), LedgerError> {
+/// Asks one query, pays for a fresh answer where an earlier run was lost, and prints the answer
+/// once it may be shown.
+fn ask(ledger: &Ledger, query: &str) -> Result<(), LedgerError> {
     let answer = paid(ledger, query).inspect_err(|error| {
         let refusal = matches!(error, LedgerError::Exhausted { .. } | LedgerError::Busy);
         if !refusal && !matches!(ledger.anchor(), Err(LedgerError::Closed)) {
@@ -96,10 +105,10 @@ fn ask(ledger: &mut Ledger, query: &str) -> Result<(), LedgerError> {
     Ok(())
 }
 
-fn paid(ledger: &mut Ledger, query: &str) -> Result<StoredAnswer, LedgerError> {
+fn paid(ledger: &Ledger, query: &str) -> Result<StoredAnswer, LedgerError> {
     let mut admission = ledger.reserve(&request(query))?;
     if let Admission::Pending(_) = admission {
-        admission = ledger.reserve(&Request { fresh: true, ..request(query) })?;
+        admission = ledger.reserve(&ChargeRequest { fresh: true, ..request(query) })?;
     }
     match admission {
         Admission::Stored(answer) => Ok(answer),

@@ -1,13 +1,15 @@
-//! The protocol in processes of its own, which are killed, starved and lied to at every change they make.
+//! The protocol in processes of its own, which are killed, starved and lied to at every change they
+//! make.
 //!
-//! A shim (`shim.c`, compiled here with `cc`) stands between the program and the C library: no hook in the ledger is needed, and what runs is what users run.
+//! A shim (`shim.c`, compiled here with `cc`) stands between the program and the C library: no hook
+//! in the ledger is needed, and what runs is what users run.
 #![allow(clippy::unwrap_used, clippy::panic)]
 
 mod child;
 mod power_loss;
 
 use child::FAILED;
-use reticent_accounting::Budget;
+use reticent_accounting::FilterBudget;
 use reticent_ledger::{Digest, Ledger, LedgerError, Limits, Protected, verify};
 use std::collections::HashMap;
 use std::io::{BufRead, BufReader};
@@ -24,7 +26,7 @@ const COST: f64 = 1.0 / COST_SCALE;
 
 /// Room for eight queries.
 pub fn limits() -> Limits {
-    Limits::new(Budget::Pure { epsilon: 1.0 }, 0.0).unwrap()
+    Limits::new(FilterBudget::Pure { epsilon: 1.0 }, 0.0).unwrap()
 }
 
 /// What the ledgers of these tests protect.
@@ -52,8 +54,12 @@ fn shim() -> &'static Path {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("shim.so");
         let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/faults/shim.c");
-        let compiled =
-            Command::new("cc").args(["-shared", "-fPIC", "-O1", "-o"]).arg(&path).arg(source).arg("-ldl").status();
+        let compiled = Command::new("cc")
+            .args(["-shared", "-fPIC", "-O1", "-o"])
+            .arg(&path)
+            .arg(source)
+            .arg("-ldl")
+            .status();
         assert!(compiled.unwrap().success());
         (folder, path)
     });
@@ -85,26 +91,36 @@ fn released(output: &Output) -> Vec<(String, String)> {
 fn released_in(text: &str) -> Vec<(String, String)> {
     assert!(!text.contains("still open after a failure"), "{text}");
     let parts = |line: &str| {
-        let (query, answer) = line.strip_suffix('\n')?.strip_prefix("released ")?.split_once('=')?;
+        let (query, answer) =
+            line.strip_suffix('\n')?.strip_prefix("released ")?.split_once('=')?;
         Some((query.to_owned(), answer.to_owned()))
     };
     text.split_inclusive('\n').filter_map(parts).collect()
 }
 
-/// Whatever happened: the ledger is whole, opens, has spent at least what was released and at most the budget, and still has every answer. If not, what is wrong.
+/// Whatever happened: the ledger is whole, opens, has spent at least what was released and at most
+/// the budget, and still has every answer. If not, what is wrong.
 fn fault(path: &Path, released: &[(String, String)]) -> Result<(), String> {
     if !path.exists() {
         return if released.is_empty() { Ok(()) } else { Err("released without a ledger".into()) };
     }
     let verification = verify(path, None).map_err(|error| error.to_string())?;
-    let mut ledger = Ledger::open(path, &limits(), &protects()).map_err(|error| error.to_string())?;
+    let ledger = Ledger::open(path, &limits(), &protects()).map_err(|error| error.to_string())?;
     let distinct: HashMap<_, _> = released.iter().cloned().collect();
-    let spent = ledger.statement(None).map_err(|error| error.to_string())?.spent.cost;
-    if spent < COST * distinct.len() as f64 || spent > 1.0 || verification.answers < distinct.len() as u64 {
-        return Err(format!("{spent} is spent on {} answers, {} released", verification.answers, distinct.len()));
+    let spent = ledger.statement(None).map_err(|error| error.to_string())?.balance.spent.cost;
+    if spent < COST * distinct.len() as f64
+        || spent > 1.0
+        || verification.answers < distinct.len() as u64
+    {
+        return Err(format!(
+            "{spent} is spent on {} answers, {} released",
+            verification.answers,
+            distinct.len()
+        ));
     }
     for (query, answer) in distinct {
-        let stored = ledger.lookup(Digest::of(&[query.as_bytes()])).map_err(|error| error.to_string())?;
+        let stored =
+            ledger.lookup(Digest::of(&[query.as_bytes()])).map_err(|error| error.to_string())?;
         if stored.map(|stored| stored.bytes) != Some(answer.into_bytes()) {
             return Err(format!("the answer to {query} is another"));
         }
@@ -118,7 +134,8 @@ fn check(path: &Path, released: &[(String, String)], context: &str) {
     }
 }
 
-/// Makes every change of a session go wrong in one way, each in a session of its own, and lets another session follow. Returns how many changes there were.
+/// Makes every change of a session go wrong in one way, each in a session of its own, and lets
+/// another session follow. Returns how many changes there were.
 fn at_every_change(kind: &str, begin_with_a_ledger: bool) -> u32 {
     for at in 1.. {
         let folder = tempfile::tempdir().unwrap();
@@ -131,7 +148,11 @@ fn at_every_change(kind: &str, begin_with_a_ledger: bool) -> u32 {
         let output = faulty(&path, "session", kind, at, &mark).output().unwrap();
         let context = format!("{kind} at change {at}, {:?}", output.status);
         let ended = output.status.code();
-        assert!(matches!(ended, None | Some(0 | FAILED)), "{context}: {}", String::from_utf8_lossy(&output.stderr));
+        assert!(
+            matches!(ended, None | Some(0 | FAILED)),
+            "{context}: {}",
+            String::from_utf8_lossy(&output.stderr)
+        );
         assert_eq!(ended.is_none(), output.status.signal() == Some(9), "{context}");
         let first = released(&output);
         check(&path, &first, &context);
@@ -142,7 +163,11 @@ fn at_every_change(kind: &str, begin_with_a_ledger: bool) -> u32 {
         // The next session gets the answers that were shown, and pays for those that were not.
         let output = program(&path, "session").output().unwrap();
         let second = released(&output);
-        assert_eq!((output.status.code(), second.len()), (Some(0), 2), "{context}, then {output:?}");
+        assert_eq!(
+            (output.status.code(), second.len()),
+            (Some(0), 2),
+            "{context}, then {output:?}"
+        );
         assert!(second.starts_with(&first), "{context}: {first:?} became {second:?}");
         check(&path, &second, &context);
     }
@@ -153,7 +178,8 @@ fn at_every_change(kind: &str, begin_with_a_ledger: bool) -> u32 {
 fn killed_before_and_after_every_change() {
     let before = at_every_change("kill-before", false);
     let after = at_every_change("kill-after", false);
-    // A creation and four entries, each with a journal, a file and a folder to write and to synchronise.
+    // A creation and four entries, each with a journal, a file and a folder to write and to
+    // synchronise.
     assert!(before == after && before > 50, "{before} and {after}");
 }
 
@@ -198,8 +224,13 @@ fn killed_at_every_change_while_a_ledger_is_made() {
             changes = at;
             let again = program(&path, "create").output().unwrap().status.code();
             let there = if again == Some(0) { "made now" } else { "made before" };
-            let verification = verify(&path, None).unwrap_or_else(|error| panic!("{kind} at {at}, {there}: {error}"));
-            assert_eq!((verification.entries, &verification.protects), (1, &protects()), "{kind} at {at}, {there}");
+            let verification = verify(&path, None)
+                .unwrap_or_else(|error| panic!("{kind} at {at}, {there}: {error}"));
+            assert_eq!(
+                (verification.entries, &verification.protects),
+                (1, &protects()),
+                "{kind} at {at}, {there}"
+            );
             Ledger::open(&path, &limits(), &protects()).unwrap();
         }
         assert!(changes > 8, "{kind}: {changes}");
@@ -232,7 +263,8 @@ fn killed_at_every_change_while_other_tables_are_adopted() {
     }
 }
 
-/// A failing change must be one that the session notices, or the tests above prove nothing: most are, and those that are not have been repeated or do not matter.
+/// A failing change must be one that the session notices, or the tests above prove nothing: most
+/// are, and those that are not have been repeated or do not matter.
 #[test]
 fn a_failure_is_noticed() {
     let folder = tempfile::tempdir().unwrap();
@@ -257,9 +289,12 @@ fn killed_at_random_times_while_others_work() {
         let _ = std::fs::remove_file(&path);
         let _ = std::fs::remove_file(folder.path().join("ledger-journal"));
         Ledger::create(&path, limits(), &protects()).unwrap();
-        let mut children: Vec<Child> = (0..3).map(|_| program(&path, "many").spawn().unwrap()).collect();
+        let mut children: Vec<Child> =
+            (0..3).map(|_| program(&path, "many").spawn().unwrap()).collect();
         for child in &mut children {
-            state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+            state = state
+                .wrapping_mul(6_364_136_223_846_793_005)
+                .wrapping_add(1_442_695_040_888_963_407);
             std::thread::sleep(Duration::from_micros(state >> 49));
             child.kill().unwrap();
         }
@@ -273,9 +308,16 @@ fn killed_at_random_times_while_others_work() {
 fn race(path: &Path, start: &Path, queries: &[String]) -> Vec<String> {
     let mut children: Vec<Child> = queries
         .iter()
-        .map(|query| program(path, "race").env("LEDGER_START", start).env("LEDGER_QUERY", query).spawn().unwrap())
+        .map(|query| {
+            program(path, "race")
+                .env("LEDGER_START", start)
+                .env("LEDGER_QUERY", query)
+                .spawn()
+                .unwrap()
+        })
         .collect();
-    let mut readers: Vec<_> = children.iter_mut().map(|child| BufReader::new(child.stdout.take().unwrap())).collect();
+    let mut readers: Vec<_> =
+        children.iter_mut().map(|child| BufReader::new(child.stdout.take().unwrap())).collect();
     let next = |reader: &mut BufReader<_>, wanted: &[&str]| loop {
         let mut line = String::new();
         assert!(reader.read_line(&mut line).unwrap() > 0, "ended without one of {wanted:?}");
@@ -287,7 +329,10 @@ fn race(path: &Path, start: &Path, queries: &[String]) -> Vec<String> {
         next(reader, &["ready"]);
     }
     std::fs::write(start, b"").unwrap();
-    let said = readers.iter_mut().map(|reader| next(reader, &["paid", "waited", "refused", "failed"])).collect();
+    let said = readers
+        .iter_mut()
+        .map(|reader| next(reader, &["paid", "waited", "refused", "failed"]))
+        .collect();
     for mut child in children {
         assert!(child.wait().unwrap().success());
     }
@@ -301,7 +346,7 @@ fn of_several_that_want_the_last_of_the_budget_one_gets_it() {
     let (path, start) = (folder.path().join("ledger"), folder.path().join("start"));
     for round in 0..20 {
         let _ = std::fs::remove_file(&path);
-        let mut ledger = Ledger::create(&path, limits(), &protects()).unwrap();
+        let ledger = Ledger::create(&path, limits(), &protects()).unwrap();
         for query in 0..7 {
             let _spent = ledger.reserve(&child::request(&format!("before {query}"))).unwrap();
         }
@@ -309,7 +354,7 @@ fn of_several_that_want_the_last_of_the_budget_one_gets_it() {
         let mut said = race(&path, &start, &queries);
         said.sort();
         assert_eq!(said, ["paid", "refused", "refused", "refused"], "round {round}");
-        assert_eq!(ledger.statement(None).unwrap().remaining.cost, 0.0);
+        assert_eq!(ledger.statement(None).unwrap().balance.remaining.cost, 0.0);
         verify(&path, None).unwrap();
     }
 }
@@ -320,14 +365,22 @@ fn of_several_that_ask_the_same_one_pays_and_all_get_its_answer() {
     let (path, start) = (folder.path().join("ledger"), folder.path().join("start"));
     for round in 0..20 {
         let _ = std::fs::remove_file(&path);
-        let mut ledger = Ledger::create(&path, limits(), &protects()).unwrap();
+        let ledger = Ledger::create(&path, limits(), &protects()).unwrap();
         let queries = vec!["the same".to_owned(); 4];
         let said = race(&path, &start, &queries);
         let stored = ledger.lookup(Digest::of(&[b"the same"])).unwrap().unwrap();
         let waited = format!("waited {}", String::from_utf8(stored.bytes).unwrap());
-        assert_eq!(said.iter().filter(|line| *line == "paid").count(), 1, "round {round}: {said:?}");
-        assert_eq!(said.iter().filter(|line| **line == waited).count(), 3, "round {round}: {said:?}");
-        assert_eq!(ledger.statement(None).unwrap().spent.cost, COST);
+        assert_eq!(
+            said.iter().filter(|line| *line == "paid").count(),
+            1,
+            "round {round}: {said:?}"
+        );
+        assert_eq!(
+            said.iter().filter(|line| **line == waited).count(),
+            3,
+            "round {round}: {said:?}"
+        );
+        assert_eq!(ledger.statement(None).unwrap().balance.spent.cost, COST);
     }
 }
 
@@ -338,14 +391,16 @@ fn of_several_that_create_the_same_ledger_one_does() {
     for _ in 0..20 {
         let _ = std::fs::remove_file(&path);
         let made: Vec<bool> = std::thread::scope(|scope| {
-            let handles: Vec<_> =
-                (0..4).map(|_| scope.spawn(|| Ledger::create(&path, limits(), &protects()))).collect();
-            let made =
-                |handle: std::thread::ScopedJoinHandle<'_, Result<Ledger, LedgerError>>| match handle.join().unwrap() {
+            let handles: Vec<_> = (0..4)
+                .map(|_| scope.spawn(|| Ledger::create(&path, limits(), &protects())))
+                .collect();
+            let made = |handle: std::thread::ScopedJoinHandle<'_, Result<Ledger, LedgerError>>| {
+                match handle.join().unwrap() {
                     Ok(_) => true,
                     Err(LedgerError::Exists { .. }) => false,
                     Err(error) => panic!("{error}"),
-                };
+                }
+            };
             handles.into_iter().map(made).collect()
         });
         assert_eq!(made.iter().filter(|made| **made).count(), 1);
@@ -359,14 +414,17 @@ fn a_clock_that_is_years_off_changes_nothing_but_the_times() {
     let path = folder.path().join("ledger");
     Ledger::create(&path, limits(), &protects()).unwrap();
     let century = 100 * 365 * 86_400i64;
-    for (count, shift) in [century, -century, 1000 * century, -1000 * century].into_iter().enumerate() {
+    for (count, shift) in
+        [century, -century, 1000 * century, -1000 * century].into_iter().enumerate()
+    {
         let mut command = program(&path, "race");
         command.env("LEDGER_START", &path).env("LEDGER_QUERY", format!("query {count}"));
         command.env("LD_PRELOAD", shim()).env("FAULT_CLOCK", shift.to_string());
         let output = command.output().unwrap();
         assert!(String::from_utf8_lossy(&output.stdout).contains("paid"), "{output:?}");
-        let statement = Ledger::open(&path, &limits(), &protects()).unwrap().statement(None).unwrap();
-        assert_eq!(statement.spent.cost, COST * (count + 1) as f64);
+        let statement =
+            Ledger::open(&path, &limits(), &protects()).unwrap().statement(None).unwrap();
+        assert_eq!(statement.balance.spent.cost, COST * (count + 1) as f64);
     }
     let statement = Ledger::open(&path, &limits(), &protects()).unwrap().statement(None).unwrap();
     let years: Vec<bool> = statement

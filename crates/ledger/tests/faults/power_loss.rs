@@ -1,7 +1,9 @@
 //! A power failure after every change: what was not synchronised is lost, kept, or partly kept.
 //!
-//! A session is traced by the shim. Then, for every moment of it, disks are made up that the moment could have left: changes of a file up to its last synchronisation are there; of later ones any selection, the last of them
-//! perhaps torn; names appear and disappear in order, and all of them are there once the folder was synchronised.
+//! A session is traced by the shim. Then, for every moment of it, disks are made up that the moment
+//! could have left: changes of a file up to its last synchronisation are there; of later ones any
+//! selection, the last of them perhaps torn; names appear and disappear in order, and all of them
+//! are there once the folder was synchronised.
 
 use crate::{fault, limits, program, protects, released_in, shim};
 use reticent_ledger::Ledger;
@@ -51,7 +53,13 @@ impl Disk {
     fn with(path: &Path) -> Self {
         let names = HashMap::from([(path.to_path_buf(), 0)]);
         let contents = vec![std::fs::read(path).unwrap()];
-        Disk { contents, changes: vec![Vec::new()], durable_names: names.clone(), names, ..Disk::default() }
+        Disk {
+            contents,
+            changes: vec![Vec::new()],
+            durable_names: names.clone(),
+            names,
+            ..Disk::default()
+        }
     }
 
     fn change(&mut self, name: &Path, change: Change) {
@@ -124,7 +132,13 @@ fn parse(trace: &[u8]) -> Vec<Traced<'_>> {
         let length: usize = length.parse().unwrap();
         let carried = if matches!(operation, "write" | "say") { length } else { 0 };
         let bytes = &rest[end + 1..end + 1 + carried];
-        operations.push(Traced { operation, path: Path::new(path), offset: offset.parse().unwrap(), length, bytes });
+        operations.push(Traced {
+            operation,
+            path: Path::new(path),
+            offset: offset.parse().unwrap(),
+            length,
+            bytes,
+        });
         rest = &rest[end + 1 + carried..];
     }
     operations
@@ -136,7 +150,8 @@ fn problems(disk: &Disk, trace: &[Traced<'_>], synchronisation_works: bool) -> H
     let (mut disk, mut said, mut problems) = (disk.clone(), String::new(), HashSet::new());
     let mut state = 1u64;
     let mut random = |below: usize| {
-        state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        state =
+            state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
         (state >> 33) as usize % below
     };
     for Traced { operation, path, offset, length, bytes } in trace {
@@ -150,7 +165,10 @@ fn problems(disk: &Disk, trace: &[Traced<'_>], synchronisation_works: bool) -> H
                 if !disk.names.contains_key(*path) {
                     disk.contents.push(Vec::new());
                     disk.changes.push(Vec::new());
-                    disk.name(Naming::Create { name: path.to_path_buf(), inode: disk.contents.len() - 1 });
+                    disk.name(Naming::Create {
+                        name: path.to_path_buf(),
+                        inode: disk.contents.len() - 1,
+                    });
                 }
             }
             "say" => said.push_str(std::str::from_utf8(bytes).unwrap()),
@@ -186,6 +204,7 @@ fn the_power_fails_after_every_change() {
     let trace = parse(&trace);
     assert!(trace.len() > 40, "{}", trace.len());
     assert_eq!(problems(&disk, &trace, true), HashSet::new());
-    // On a disk that only pretends to synchronise, the same disks must show losses, or nothing was shown above.
+    // On a disk that only pretends to synchronise, the same disks must show losses, or nothing was
+    // shown above.
     assert!(!problems(&disk, &trace, false).is_empty());
 }

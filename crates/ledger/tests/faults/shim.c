@@ -44,11 +44,11 @@ static int descriptor_in_folder(int descriptor) { return in_folder(path_of(descr
 
 /* Appends to the trace, by system calls that do not come back here. */
 static void trace(const char *operation, const char *path, long offset, size_t length, const void *bytes) {
-    const char *place = getenv("FAULT_TRACE");
-    if (!place) return;
+    const char *file_name = getenv("FAULT_TRACE");
+    if (!file_name) return;
     char line[5000];
     int head = snprintf(line, sizeof line, "%s\t%s\t%ld\t%zu\n", operation, path, offset, length);
-    int file = syscall(SYS_open, place, O_WRONLY | O_CREAT | O_APPEND, 0600);
+    int file = syscall(SYS_open, file_name, O_WRONLY | O_CREAT | O_APPEND, 0600);
     syscall(SYS_write, file, line, head);
     if (bytes) syscall(SYS_write, file, bytes, length);
     close(file);

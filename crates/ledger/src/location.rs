@@ -1,4 +1,4 @@
-//! Where a ledger lives: one regular file under one name, and a way to make it appear complete or not at all.
+//! Where a ledger is: one regular file under one name, which appears complete or not at all.
 
 use crate::LedgerError;
 use rustix::fs::{CWD, RenameFlags, renameat_with};
@@ -9,32 +9,37 @@ use std::io::ErrorKind;
 use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
-/// A path whose folder is resolved and whose last part is not a link, with the identity of the file that was found there.
+/// A path whose folder is resolved and whose last part is not a link, with the identity of the file
+/// that was found there.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Place {
+pub(crate) struct Location {
     path: PathBuf,
     device: u64,
     inode: u64,
 }
 
-impl Place {
-    /// The place of an existing file.
+impl Location {
+    /// The location of an existing file.
     pub(crate) fn of(path: &Path) -> Result<Self, LedgerError> {
         let path = resolved(path)?;
         let unusable = |problem| LedgerError::Unusable { path: path.clone(), problem };
         let found = match path.symlink_metadata() {
-            Err(error) if error.kind() == ErrorKind::NotFound => return Err(LedgerError::Missing { path }),
+            Err(error) if error.kind() == ErrorKind::NotFound => {
+                return Err(LedgerError::Missing { path });
+            }
             found => found?,
         };
         if found.is_symlink() {
             return Err(unusable(
-                "is a symbolic link, which can be turned to another file: give the path of the file itself",
+                "is a symbolic link, which can be turned to another file: give the path of the \
+                 file itself",
             ));
         }
         if !found.is_file() {
             return Err(unusable("is not a regular file"));
         }
-        // SQLite finds the journal of an interrupted change by the file's name: under a second name it would be missed.
+        // SQLite finds the journal of an interrupted change by the file's name: under a second name
+        // it would be missed.
         if found.nlink() != 1 {
             return Err(unusable("has several names (hard links): leave one of them"));
         }
@@ -44,30 +49,38 @@ impl Place {
         if found.len() == 0 {
             return Err(unusable("is empty: a ledger was cut off, or it never was one"));
         }
-        Ok(Place { device: found.dev(), inode: found.ino(), path })
+        Ok(Location { device: found.dev(), inode: found.ino(), path })
     }
 
-    /// An error unless the same file is still there under the same name. A file that was renamed or replaced is still written to by whoever has it open, and nobody would find what was written.
+    /// An error unless the same file is still there under the same name. A file that was renamed or
+    /// replaced is still written to by whoever has it open, and nobody would find what was written.
     pub(crate) fn check(&self) -> Result<(), LedgerError> {
-        let now = Place::of(&self.path)?;
+        let now = Location::of(&self.path)?;
         let problem = "was replaced by another file while it was in use";
-        if now == *self { Ok(()) } else { Err(LedgerError::Unusable { path: self.path.clone(), problem }) }
+        if now == *self {
+            Ok(())
+        } else {
+            Err(LedgerError::Unusable { path: self.path.clone(), problem })
+        }
     }
 
     pub(crate) fn path(&self) -> &Path {
         &self.path
     }
 
-    /// How long the file is. (Asked by name: to open and close the file would drop the locks that SQLite holds on it.)
+    /// How long the file is. (Asked by name: to open and close the file would drop the locks that
+    /// SQLite holds on it.)
     pub(crate) fn bytes(&self) -> Result<u64, LedgerError> {
         Ok(self.path.symlink_metadata()?.len())
     }
 
-    /// An error if there are the files of a write-ahead log, which no ledger has, and from which SQLite would read.
+    /// An error if there are the files of a write-ahead log, which no ledger has, and from which
+    /// SQLite would read.
     pub(crate) fn check_no_log(&self) -> Result<(), LedgerError> {
         for ending in ["-wal", "-shm"] {
             if beside(&self.path, ending).symlink_metadata().is_ok() {
-                let problem = "has a write-ahead log beside it (-wal, -shm), which ledgers never have";
+                let problem =
+                    "has a write-ahead log beside it (-wal, -shm), which ledgers never have";
                 return Err(LedgerError::Unusable { path: self.path.clone(), problem });
             }
         }
@@ -83,7 +96,8 @@ pub(crate) struct Unfinished {
 }
 
 impl Unfinished {
-    /// An empty file, readable by its owner only, in the folder where the ledger is to be, under a name that is not the ledger's.
+    /// An empty file, readable by its owner only, in the folder where the ledger is to be, under a
+    /// name that is not the ledger's.
     pub(crate) fn new(path: &Path, unique: &str) -> Result<Self, LedgerError> {
         let path = resolved(path).map_err(|error| match error {
             LedgerError::Missing { path } => LedgerError::Unusable {
@@ -105,14 +119,16 @@ impl Unfinished {
         &self.temporary
     }
 
-    /// Gives the file its name, durably, unless something has that name by now: of two that create the same ledger one fails.
+    /// Gives the file its name, durably, unless something has that name by now: of two that create
+    /// the same ledger one fails.
     pub(crate) fn finish(self) -> Result<(), LedgerError> {
         sync_folder(&self.path)?;
         match renameat_with(CWD, &self.temporary, CWD, &self.path, RenameFlags::NOREPLACE) {
             Err(Errno::EXIST) => Err(LedgerError::Exists { path: self.path.clone() }),
             Err(Errno::INVAL | Errno::NOSYS | Errno::OPNOTSUPP) => Err(LedgerError::Unusable {
                 path: self.path.clone(),
-                problem: "is on a file system that cannot give a file a name without replacing another: keep the ledger on a local disk",
+                problem: "is on a file system that cannot give a file a name without replacing \
+                    another: keep the ledger on a local disk",
             }),
             Err(error) => Err(LedgerError::from(std::io::Error::from(error))),
             Ok(()) => sync_folder(&self.path),
@@ -121,23 +137,28 @@ impl Unfinished {
 }
 
 impl Drop for Unfinished {
-    /// Takes the unfinished file away; after [`Unfinished::finish`] there is none. It held nothing, so a failure to do so loses nothing.
+    /// Takes the unfinished file away; after [`Unfinished::finish`] there is none. It held nothing,
+    /// so a failure to do so loses nothing.
     fn drop(&mut self) {
         let _ = std::fs::remove_file(&self.temporary);
         let _ = std::fs::remove_file(beside(&self.temporary, "-journal"));
     }
 }
 
-/// The path with its folder resolved. It is absolute, so that it cannot be taken for a URI or the name of a database in memory.
+/// The path with its folder resolved. It is absolute, so that it cannot be taken for a URI or the
+/// name of a database in memory.
 fn resolved(path: &Path) -> Result<PathBuf, LedgerError> {
     let name = path.file_name().ok_or_else(|| LedgerError::Unusable {
         path: path.to_path_buf(),
         problem: "does not end with the name of a file",
     })?;
-    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    let folder =
+        path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
     match folder.canonicalize() {
         Ok(folder) => Ok(folder.join(name)),
-        Err(error) if error.kind() == ErrorKind::NotFound => Err(LedgerError::Missing { path: path.to_path_buf() }),
+        Err(error) if error.kind() == ErrorKind::NotFound => {
+            Err(LedgerError::Missing { path: path.to_path_buf() })
+        }
         Err(error) => Err(error.into()),
     }
 }
