@@ -1,167 +1,270 @@
 //! Noise that is added to integers.
 
 use crate::error::ReleaseError;
-use crate::rounded_gaussian::RoundedGaussian;
+use reticent_choice::{
+    Additive, Candidate, ErrorLaw, Metric, Query, Ranking, Requirements, Rounded, SharedBudget,
+    choose_for_release,
+};
 use reticent_events::Event;
-use reticent_mechanisms::{DiscreteLaplace, Epsilon, Mechanism, Neighbours, Sensitivity, Staircase, StaircaseAim};
+use reticent_mechanisms::{Guarantee, Neighbours};
 use reticent_noise::randomness::{RandomBits, RandomnessError};
-use reticent_noise::{IntegerNoise, Lattice, Sampler, Spread};
-use reticent_numerics::{Bounds, Enclosure};
+use reticent_noise::{
+    DiscreteLaplace, Gaussian, IntegerNoise, Jittered, Lattice, Sampler, Staircase, Table,
+    TruncatedLaplace,
+};
+use reticent_numerics::rounding::mul_up;
+use reticent_numerics::{Bounds, Enclosure, require};
+use std::sync::Arc;
 
-/// A distribution of integer noise, with its cost and its error. The noise that is drawn and the event that is charged come from the same value.
+/// A distribution of integer noise, with its cost and its error. The noise that is drawn and what
+/// is charged come from the same event.
 ///
 /// # Real noise on integers
-/// Gaussian and staircase noise are real numbers `X`; what is added is `round(X)`. For an integer `v` this is `round(v + X)`, because rounding commutes with
-/// adding an integer (ties have probability zero): the release is a function of the ideal real-valued one and keeps its promise, whatever the size of `v`. Nothing
-/// else is rounded, so that the sensitivity stays what it is. The sum is made in `i128`.
+/// Gaussian, staircase and truncated Laplace noise are real numbers `X`; what is added is
+/// `round(X)`. For an integer `v` this is `round(v + X)`, because rounding commutes with adding an
+/// integer (ties have probability zero): the release is a function of the ideal real-valued one and
+/// keeps its guarantee, whatever the size of `v`. Nothing else is rounded, so that the sensitivity
+/// stays what it is. The sum is made in `i128`.
 ///
 /// # Why not the discrete Gaussian
-/// Rounded Gaussians compose exactly, by the sum of `mu^2`; for vectors of discrete ones no such theorem is known, and the variance gained is below 1/12.
-#[derive(Clone, Debug, PartialEq)]
-pub(crate) enum AddedNoise {
+/// Rounded Gaussians compose exactly, by the sum of `mu^2`; for vectors of discrete ones no such
+/// theorem is known, and the variance gained is below 1/12.
+#[derive(Clone, Debug)]
+pub(crate) struct AddedNoise {
+    /// What runs: in one group, or for Gaussian noise in all that one unit moves.
+    event: Event,
+    /// What is drawn, read from the event.
+    distribution: Distribution,
+    cost: Cost,
+    name: &'static str,
+    law: Arc<dyn ErrorLaw>,
+}
+
+/// How the cost of noise adds up over the groups that one unit moves.
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Cost {
+    /// Each group keeps this guarantee by itself, and a unit moves so many.
+    ByGroup(Guarantee, u32),
+    /// The event is for the l2 length over all groups.
+    Joint,
+}
+
+/// The noises that integers get.
+#[derive(Clone, Debug)]
+enum Distribution {
     DiscreteLaplace(DiscreteLaplace),
-    Staircase { mechanism: Staircase, sensitivity: u64, epsilon: f64 },
-    Gaussian(RoundedGaussian),
+    Staircase { noise: Staircase, width: f64 },
+    TruncatedLaplace { noise: TruncatedLaplace, scale: f64 },
+    Table(Table),
+    Gaussian { sigma: f64 },
+}
+
+impl Distribution {
+    fn of(event: &Event) -> Result<Self, ReleaseError> {
+        Ok(match event {
+            Event::DiscreteLaplace { scale, .. } => {
+                Distribution::DiscreteLaplace(DiscreteLaplace::new(*scale)?)
+            }
+            Event::Staircase { epsilon, gamma, sensitivity } => Distribution::Staircase {
+                noise: Staircase::new(*epsilon, *gamma)?,
+                width: *sensitivity,
+            },
+            Event::TruncatedLaplace { scale, support_in_scales, .. } => {
+                let noise = TruncatedLaplace::new(*support_in_scales)?;
+                Distribution::TruncatedLaplace { noise, scale: *scale }
+            }
+            Event::Tabulated { weights, .. } => Distribution::Table(Table::from_parts(weights)?),
+            Event::Gaussian { sigma, .. } => Distribution::Gaussian { sigma: *sigma },
+            Event::Laplace { .. }
+            | Event::DiscreteGaussian { .. }
+            | Event::GeneralizedGaussian { .. }
+            | Event::TruncatedGeneralizedGaussian { .. }
+            | Event::InflatedGeneralizedGaussian { .. }
+            | Event::RandomizedResponse { .. }
+            | Event::RandomScaleLaplace { .. }
+            | Event::RandomScaleLaplaceVector { .. }
+            | Event::RandomScaleGaussian { .. }
+            | Event::Exponential { .. }
+            | Event::PermuteAndFlip { .. }
+            | Event::Approximate { .. }
+            | Event::ZeroConcentrated { .. }
+            | Event::PoissonSubsampled { .. }
+            | Event::Composition { .. }
+            | Event::Repetition { .. } => {
+                let name = event.mechanism();
+                return Err(ReleaseError::Refused(format!("{name} is not added to integers")));
+            }
+        })
+    }
 }
 
 impl AddedNoise {
-    /// The pure noise of least mean square error.
-    ///
-    /// If one unit moves one integer only (`k = 1`) by up to `s > 1`, staircase noise with steps `s` wide is the best there is (Geng and Viswanath 2016); for `s = 1` that is
-    /// discrete Laplace noise, and for vectors discrete Laplace noise of scale `k s / epsilon` is what is known.
-    ///
-    /// Truncated Laplace noise is not considered: for `epsilon >= 0.01` and `delta <= 1e-6` its mean square error is less than 1% below, and it would cost a `delta`.
-    pub(crate) fn pure(per_group: u64, l1: u64, epsilon: f64) -> Result<Self, ReleaseError> {
-        let laplace = AddedNoise::DiscreteLaplace(DiscreteLaplace::calibrate(l1, Epsilon::positive(epsilon)?)?);
-        if per_group != l1 || per_group == 1 {
-            return Ok(laplace);
-        }
-        // Where the staircase cannot be made, at extreme losses, the other noise serves.
-        let better = |staircase: &AddedNoise| staircase.mean_square().upper() < laplace.mean_square().upper();
-        Ok(integer_staircase(per_group, epsilon).filter(better).unwrap_or(laplace))
+    /// The noise of least mean square error for an integer that one unit moves by `per_group` in
+    /// each of `groups` groups, under pure differential privacy.
+    #[cfg(test)]
+    pub(crate) fn pure(per_group: u64, groups: u32, epsilon: f64) -> Result<Self, ReleaseError> {
+        Self::first(ranking(per_group, epsilon, None)?.candidates, groups)
     }
 
-    /// What is charged.
+    /// The first of some candidates for one group that can be drawn, in each of `groups` groups.
+    /// At extreme losses the best may be too narrow for a sampler.
+    pub(crate) fn first(candidates: Vec<Candidate>, groups: u32) -> Result<Self, ReleaseError> {
+        let nothing = || ReleaseError::Refused("no noise for this budget can be drawn".into());
+        let made =
+            candidates.into_iter().filter_map(|Candidate { mechanism, law, name, .. }| {
+                let event = mechanism.event();
+                let distribution = Distribution::of(&event).ok()?;
+                let cost = Cost::ByGroup(mechanism.guarantee(), groups);
+                Some(AddedNoise { event, distribution, cost, name, law: Arc::from(law) })
+            });
+        made.into_iter().find(|noise| noise.sampler().is_ok()).ok_or_else(nothing)
+    }
+
+    /// `round(sigma X)` with a standard normal `X`, for integers that one unit moves by at most
+    /// `l2_sensitivity` in the l2 norm.
+    ///
+    /// # Errors
+    /// If `sigma` is not from `2^-50` to `2^59`, where a lattice of integers serves.
+    pub(crate) fn gaussian(sigma: f64, l2_sensitivity: f64) -> Result<Self, ReleaseError> {
+        let accepted = "from 2^-50 to 2^59 (about 5.8e17) steps of the grid: narrow the bounds of \
+            the column, or lower max_rows or max_groups";
+        let range = 2f64.powi(-50)..=2f64.powi(59);
+        require(range.contains(&sigma), "standard deviation", sigma, accepted)?;
+        let square = Bounds::exact(sigma).square();
+        let law = Additive::with_moments(Gaussian, sigma, square, Bounds::WHOLE_LINE);
+        Ok(AddedNoise {
+            event: Event::Gaussian { sigma, sensitivity: l2_sensitivity },
+            distribution: Distribution::Gaussian { sigma },
+            cost: Cost::Joint,
+            name: "gaussian",
+            law: Arc::new(Rounded::new(Box::new(law), Bounds::WHOLE_LINE)),
+        })
+    }
+
+    /// What runs in all groups that one unit moves.
     pub(crate) fn event(&self) -> Event {
-        match self {
-            AddedNoise::DiscreteLaplace(mechanism) => mechanism.event(),
-            AddedNoise::Staircase { mechanism, .. } => mechanism.event(),
-            AddedNoise::Gaussian(noise) => noise.event(),
+        match self.cost {
+            Cost::ByGroup(_, groups) => repeated(groups, self.event.clone()),
+            Cost::Joint => self.event.clone(),
+        }
+    }
+
+    /// What a filter charges outside a probability [`AddedNoise::delta`]: the event, or the loss of
+    /// noise that has a `delta`.
+    pub(crate) fn charged(&self) -> Event {
+        match self.cost {
+            Cost::ByGroup(Guarantee { epsilon, delta, .. }, groups) if delta > 0.0 => {
+                repeated(groups, Event::Approximate { epsilon, delta: 0.0 })
+            }
+            Cost::ByGroup(..) | Cost::Joint => self.event(),
+        }
+    }
+
+    /// The `delta` of all groups that one unit moves, rounded up; that of Gaussian noise is not
+    /// known here, but that of all Gaussians together.
+    pub(crate) fn delta(&self) -> f64 {
+        match self.cost {
+            Cost::ByGroup(guarantee, groups) => mul_up(f64::from(groups), guarantee.delta),
+            Cost::Joint => 0.0,
         }
     }
 
     /// The name of the noise.
     pub(crate) fn name(&self) -> &'static str {
-        match self {
-            AddedNoise::DiscreteLaplace(_) => "discrete-laplace",
-            AddedNoise::Staircase { .. } => "staircase",
-            AddedNoise::Gaussian(_) => "gaussian",
-        }
+        self.name
     }
 
-    /// `b`, the width of a stair, or `sigma`, in steps.
-    pub(crate) fn scale(&self) -> f64 {
-        match self {
-            AddedNoise::DiscreteLaplace(mechanism) => mechanism.scale(),
-            AddedNoise::Staircase { mechanism, .. } => mechanism.scale(),
-            AddedNoise::Gaussian(noise) => noise.sigma(),
+    /// `b`, the width of a stair, or `sigma`, in steps; `None` for a table, which has none.
+    pub(crate) fn scale(&self) -> Option<f64> {
+        match &self.distribution {
+            Distribution::DiscreteLaplace(noise) => Some(noise.scale()),
+            Distribution::Staircase { width: scale, .. }
+            | Distribution::TruncatedLaplace { scale, .. }
+            | Distribution::Gaussian { sigma: scale } => Some(*scale),
+            Distribution::Table(_) => None,
         }
     }
 
     /// Bounds on `E N^2`, in steps.
     pub(crate) fn mean_square(&self) -> Bounds {
-        let known = |mechanism: &dyn Mechanism| {
-            mechanism.errors().map_or(Bounds::new(0.0, f64::INFINITY), |errors| errors.root_mean_square.square())
-        };
-        match self {
-            AddedNoise::DiscreteLaplace(mechanism) => known(mechanism),
-            // The steps end at half integers, so that the density is constant in each cell, and X is N and an independent uniform number: E X^2 = E N^2 + 1/12.
-            AddedNoise::Staircase { mechanism, .. } => {
-                (known(mechanism) - Bounds::ONE / Bounds::exact(12.0)).clamp(0.0, f64::INFINITY)
-            }
-            AddedNoise::Gaussian(noise) => noise.mean_square(),
-        }
+        self.law.mean_square()
     }
 
     /// The least integer `t` that is proved to have `P[|N| <= t] >= 0.95`.
     pub(crate) fn quantile_95(&self) -> f64 {
-        let known = |mechanism: &dyn Mechanism| mechanism.errors().map_or(f64::INFINITY, |e| e.quantile_95.upper());
-        let least = match self {
-            AddedNoise::DiscreteLaplace(mechanism) => known(mechanism),
-            // |round(X)| <= t exactly if |X| <= t + 1/2.
-            AddedNoise::Staircase { mechanism, .. } => (known(mechanism) - 0.5).ceil().max(0.0),
-            AddedNoise::Gaussian(noise) => noise.quantile_95(),
-        };
         // A zero that was rounded up from below is shown without its sign.
-        least + 0.0
+        Metric::Quantile(0.95).error(&*self.law, 1).upper() + 0.0
     }
 
-    /// An upper bound on `P[N >= t]` for an integer `t >= 1`.
+    /// An upper bound on `P[N >= t]` for an integer `t >= 1`: half of `P[|N| > t - 1]`.
     pub(crate) fn tail(&self, t: i64) -> f64 {
-        // P[N >= t] is half of P[|N| > t - 1].
-        let half_beyond = |within: Option<Bounds>| {
-            within.map_or(1.0, |within| (Bounds::ONE - within).times_power_of_two(-1).clamp(0.0, 1.0).upper())
-        };
-        match self {
-            AddedNoise::DiscreteLaplace(mechanism) => {
-                // q^t / (1 + q), without the cancellation of 1 - usefulness.
-                let rate = Bounds::ONE / Bounds::exact(mechanism.scale());
-                let power = (-(rate * Bounds::ONE.integer(i128::from(t)))).exp();
-                (power / (Bounds::ONE + (-rate).exp())).upper()
-            }
-            AddedNoise::Staircase { mechanism, .. } => half_beyond(mechanism.usefulness(t as f64 - 0.5)),
-            AddedNoise::Gaussian(noise) => noise.tail(t),
-        }
+        self.law.exceedance(t as f64 - 1.0).times_power_of_two(-1).upper()
     }
 
     /// What draws it.
     pub(crate) fn sampler(&self) -> Result<NoiseSampler, ReleaseError> {
-        Ok(match self {
-            AddedNoise::DiscreteLaplace(mechanism) => {
-                NoiseSampler::DiscreteLaplace(reticent_noise::DiscreteLaplace::new(mechanism.scale())?.sampler()?)
+        let whole = Lattice::INTEGERS;
+        Ok(match &self.distribution {
+            Distribution::DiscreteLaplace(noise) => NoiseSampler::DiscreteLaplace(noise.sampler()?),
+            Distribution::Staircase { noise, width } => {
+                NoiseSampler::Staircase(Sampler::new(*noise, *width, whole)?)
             }
-            AddedNoise::Staircase { mechanism, sensitivity, epsilon } => {
-                let noise = reticent_noise::Staircase::new(*epsilon, mechanism.gamma())?;
-                NoiseSampler::Staircase(Sampler::new(noise, *sensitivity as f64, Lattice::INTEGERS)?)
+            Distribution::TruncatedLaplace { noise, scale } => {
+                NoiseSampler::TruncatedLaplace(Sampler::new(*noise, *scale, whole)?)
             }
-            AddedNoise::Gaussian(noise) => NoiseSampler::Gaussian(noise.sampler()?),
+            Distribution::Table(table) => NoiseSampler::Table(table.sampler()?),
+            Distribution::Gaussian { sigma } => {
+                NoiseSampler::Gaussian(Sampler::new(Gaussian, *sigma, whole)?)
+            }
         })
     }
 }
 
-/// Staircase noise whose steps end at half integers, the best of the two next to the real optimum; `None` where it cannot be made.
-fn integer_staircase(sensitivity: u64, epsilon: f64) -> Option<AddedNoise> {
-    let distance = sensitivity as f64;
-    let known = Sensitivity::scalar(distance, Neighbours::AddRemove).ok()?.of_integers();
-    let loss = Epsilon::positive(epsilon).ok()?;
-    let real = Staircase::calibrate(&known, loss, StaircaseAim::MeanSquare).ok()?.gamma() * distance;
-    let below = (real - 0.5).floor().clamp(0.0, distance - 1.0);
-    let made = [below, (below + 1.0).min(distance - 1.0)].into_iter().filter_map(|whole| {
-        let mechanism = Staircase::with_gamma(&known, loss, (whole + 0.5) / distance).ok()?;
-        // The quotient must be exact for the error figures: it is, up to the last bit, which moves a step by less than 1e-15 of it.
-        let noise = AddedNoise::Staircase { mechanism, sensitivity, epsilon };
-        (noise.scale() == distance && noise.sampler().is_ok()).then_some(noise)
-    });
-    made.min_by(|a, b| a.mean_square().upper().total_cmp(&b.mean_square().upper()))
+/// The noise for one integer in one group, the best first: of least root mean square error.
+pub(crate) fn ranking(
+    per_group: u64,
+    epsilon: f64,
+    delta: Option<f64>,
+) -> Result<Ranking, ReleaseError> {
+    let query = Query::scalar(per_group as f64, Neighbours::AddRemove)?.of_integers()?;
+    let budget = SharedBudget::new(epsilon, delta, 1)?;
+    let metric = Metric::RootMeanSquare;
+    Ok(choose_for_release(&Requirements { query, budget, metric })?)
+}
+
+fn repeated(groups: u32, event: Event) -> Event {
+    match groups {
+        1 => event,
+        _ => Event::Repetition { times: u64::from(groups), event: Box::new(event) },
+    }
 }
 
 /// Draws noise for integers.
 #[derive(Debug)]
 pub(crate) enum NoiseSampler {
-    DiscreteLaplace(Sampler<Spread<reticent_noise::DiscreteLaplace>>),
-    Staircase(Sampler<reticent_noise::Staircase>),
-    Gaussian(Sampler<reticent_noise::Gaussian>),
+    DiscreteLaplace(Sampler<Jittered<DiscreteLaplace>>),
+    Staircase(Sampler<Staircase>),
+    TruncatedLaplace(Sampler<TruncatedLaplace>),
+    Table(Sampler<Jittered<Table>>),
+    Gaussian(Sampler<Gaussian>),
 }
 
 impl NoiseSampler {
     /// An integer and its noise.
     ///
-    /// The value is clamped to `2^125` first, which moves no two values further apart, and the sum again, which is post-processing: nothing overflows, and what is
-    /// released is a function of the ideal sum.
-    pub(crate) fn add<R: RandomBits + ?Sized>(&self, value: i128, random: &mut R) -> Result<i128, RandomnessError> {
+    /// The value is clamped to `2^125` first, which moves no two values further apart, and the sum
+    /// again, which is post-processing: nothing overflows, and what is released is a function of
+    /// the ideal sum.
+    pub(crate) fn add<R: RandomBits + ?Sized>(
+        &self,
+        value: i128,
+        random: &mut R,
+    ) -> Result<i128, RandomnessError> {
         let noise = match self {
             NoiseSampler::DiscreteLaplace(sampler) => sampler.draw(random)?,
             NoiseSampler::Staircase(sampler) => sampler.draw(random)?,
+            NoiseSampler::TruncatedLaplace(sampler) => sampler.draw(random)?,
+            NoiseSampler::Table(sampler) => sampler.draw(random)?,
             NoiseSampler::Gaussian(sampler) => sampler.draw(random)?,
         };
         Ok(Lattice::INTEGERS.add(value, noise))
@@ -174,7 +277,7 @@ mod tests {
     use reticent_noise::randomness::SeededRandom;
 
     fn gaussian(sigma: f64) -> AddedNoise {
-        AddedNoise::Gaussian(RoundedGaussian::new(sigma, 1.0).expect("valid"))
+        AddedNoise::gaussian(sigma, 1.0).expect("valid")
     }
 
     fn draws(noise: &AddedNoise, value: i128, count: usize, seed: u64) -> Vec<i128> {
@@ -184,7 +287,11 @@ mod tests {
 
     #[test]
     fn noise_that_is_mostly_zero_has_a_half_width_of_zero_without_a_sign() {
-        for noise in [AddedNoise::pure(1, 1, 50.0), AddedNoise::pure(8, 8, 300.0), AddedNoise::pure(3, 15, 90.0)] {
+        for noise in [
+            AddedNoise::pure(1, 1, 50.0),
+            AddedNoise::pure(8, 1, 300.0),
+            AddedNoise::pure(3, 5, 90.0),
+        ] {
             let width = noise.expect("valid").quantile_95();
             assert!(width == 0.0 && width.is_sign_positive(), "{width}");
         }
@@ -195,11 +302,13 @@ mod tests {
     fn drawn_noise_has_the_variance_the_quantile_and_the_tail_that_are_claimed() {
         let noises = [
             AddedNoise::pure(1, 1, 0.7).expect("valid"),
-            AddedNoise::pure(3, 15, 2.0).expect("valid"),
-            AddedNoise::pure(8, 8, 3.0).expect("valid"),
+            AddedNoise::pure(3, 5, 0.4).expect("valid"),
+            AddedNoise::pure(8, 1, 3.0).expect("valid"),
             gaussian(0.4),
             gaussian(6.3),
             gaussian(1e6),
+            best(1, 1.0, 1e-2),
+            best(7, 0.002, 1e-4),
         ];
         let count = 100_000;
         for (seed, noise) in noises.iter().enumerate() {
@@ -211,32 +320,72 @@ mod tests {
             let deviation = ((fourth - mean * mean) / count as f64).sqrt();
             let claimed = noise.mean_square();
             assert!(claimed.relative_width() < 1e-6, "{noise:?}: {claimed:?}");
-            // Six standard deviations of the mean square; heavy tails make that about 1e-8 a case, six cases.
-            assert!((mean - claimed.estimate()).abs() < 6.0 * deviation, "{noise:?}: {mean} {claimed:?}");
+            // Six standard deviations of the mean square; heavy tails make that about 1e-8 a case,
+            // six cases.
+            assert!(
+                (mean - claimed.estimate()).abs() < 6.0 * deviation,
+                "{noise:?}: {mean} {claimed:?}"
+            );
             // Power: a scale 5% off is noticed.
             assert!((mean - 1.05 * 1.05 * claimed.estimate()).abs() > 6.0 * deviation, "{noise:?}");
             let t = noise.quantile_95();
-            let within = |t: f64| values.iter().filter(|&&n| (n as f64).abs() <= t).count() as f64 / count as f64;
+            let within = |t: f64| {
+                values.iter().filter(|&&n| (n as f64).abs() <= t).count() as f64 / count as f64
+            };
             // Six deviations of a share of 0.95, sqrt(0.95 0.05 / 1e5) = 6.9e-4: 1e-9 a case.
             assert!(within(t) > 0.95 - 6.0 * 6.9e-4, "{noise:?}: {}", within(t));
-            assert!(t == 0.0 || within(0.9 * t - 1.0) < 0.95, "{noise:?}: the half-width is too wide");
-            let above = values.iter().filter(|&&n| n as f64 >= t.max(1.0)).count() as f64 / count as f64;
+            assert!(
+                t == 0.0 || within(0.9 * t - 1.0) < 0.95,
+                "{noise:?}: the half-width is too wide"
+            );
+            let above =
+                values.iter().filter(|&&n| n as f64 >= t.max(1.0)).count() as f64 / count as f64;
             let tail = noise.tail(t.max(1.0) as i64);
-            assert!((above - tail).abs() < 6.0 * (tail / count as f64).sqrt() + 1e-5, "{noise:?}: {above} {tail}");
+            assert!(
+                (above - tail).abs() < 6.0 * (tail / count as f64).sqrt() + 1e-5,
+                "{noise:?}: {above} {tail}"
+            );
         }
     }
 
+    /// The noise of one group at a budget, best first.
+    fn best(per_group: u64, epsilon: f64, delta: f64) -> AddedNoise {
+        let ranking = ranking(per_group, epsilon, Some(delta)).expect("valid");
+        AddedNoise::first(ranking.candidates, 1).expect("drawn")
+    }
+
     #[test]
-    fn the_staircase_is_chosen_where_it_is_better_and_only_for_one_integer() {
+    fn each_noise_is_chosen_where_it_is_the_best() {
         assert_eq!(AddedNoise::pure(1, 1, 1.0).expect("valid").name(), "discrete-laplace");
-        assert_eq!(AddedNoise::pure(10, 20, 1.0).expect("valid").name(), "discrete-laplace");
-        let stair = AddedNoise::pure(10, 10, 3.0).expect("valid");
+        let stair = AddedNoise::pure(10, 1, 3.0).expect("valid");
         assert_eq!(stair.name(), "staircase");
-        let laplace = DiscreteLaplace::calibrate(10, Epsilon::new(3.0).expect("valid")).expect("valid");
-        let laplace = laplace.errors().expect("additive").root_mean_square.square();
-        assert!(stair.mean_square().upper() < 0.9 * laplace.lower(), "{stair:?}");
+        let laplace = DiscreteLaplace::new(10.0 / 3.0).expect("valid");
+        let q = (-1.0 / laplace.scale()).exp();
+        assert!(stair.mean_square().upper() < 0.9 * 2.0 * q / (1.0 - q).powi(2), "{stair:?}");
+        // In several groups, too: each is a release of its own.
+        let stairs = AddedNoise::pure(10, 4, 3.0).expect("valid");
+        assert_eq!(stairs.mean_square(), stair.mean_square());
+        assert!(matches!(stairs.event(), Event::Repetition { times: 4, .. }));
+        assert_eq!(best(1, 1.0, 1e-2).name(), "optimal");
+        assert_eq!(best(1, 0.001, 1e-5).name(), "truncated-laplace");
         // At an extreme loss there is still noise.
-        assert!(AddedNoise::pure(10, 10, 700.0).is_ok());
+        assert!(AddedNoise::pure(10, 1, 690.0).is_ok());
+    }
+
+    #[test]
+    fn golden_half_width_variance_and_tail_of_rounded_gaussians() {
+        let noise = gaussian(4.2246794);
+        // 1.959964 * 4.2246794 - 0.5 = 7.78, and Q(9.5 / 4.2246794) = 0.012265.
+        assert_eq!(noise.quantile_95(), 8.0);
+        assert!((noise.tail(10) - 0.012265).abs() < 5e-6, "{}", noise.tail(10));
+        let square = 4.2246794f64.powi(2) + 1.0 / 12.0;
+        assert!((noise.mean_square().estimate() / square - 1.0).abs() < 1e-12);
+        for bad in [0.0, f64::NAN, f64::INFINITY, 1e18, -1.0] {
+            assert!(
+                AddedNoise::gaussian(bad, 1.0)
+                    .is_err_and(|error| error.to_string().contains("standard deviation"))
+            );
+        }
     }
 
     #[test]

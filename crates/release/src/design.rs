@@ -1,9 +1,10 @@
 //! What is to be released, and how far one privacy unit moves it.
 
-use crate::error::{ReleaseError, require};
-use crate::{Contribution, Groups, Reach, Statistic};
+use crate::error::ReleaseError;
+use crate::{Contribution, Groups, Statistic};
 use reticent_mechanisms::{Delta, Epsilon};
 use reticent_numerics::rounding::{mul_up, sqrt_up};
+use reticent_numerics::{OutOfRange, require};
 
 /// All that a plan depends on. Everything in it is public.
 #[derive(Clone, Debug, PartialEq)]
@@ -12,18 +13,19 @@ pub struct Design {
     pub statistics: Vec<Statistic>,
     /// Which groups there are.
     pub groups: Groups,
-    /// How far one unit reaches.
-    pub reach: Reach,
+    /// The most groups in which one unit has a part. Neighbours add or remove all rows of one unit.
+    pub max_groups: u32,
     /// The loss of everything together.
     pub epsilon: f64,
-    /// The exception of everything together; `None` for a pure promise.
+    /// The delta of everything together; `None` for a pure guarantee.
     pub delta: Option<f64>,
 }
 
 /// How far one privacy unit moves a statistic, in steps, when all its rows are added or removed.
 ///
-/// A unit has a part in at most `k` groups, and moves the statistic by at most `s` in each. So the vector over all groups moves by at most `k s` in the l1 norm
-/// and `sqrt(k) s` in the l2 norm, and there is data that moves it that far.
+/// A unit has a part in at most `k` groups, and moves the statistic by at most `s` in each. So the
+/// vector over all groups moves by at most `k s` in the l1 norm and `sqrt(k) s` in the l2 norm, and
+/// there is data that moves it that far.
 ///
 /// | statistic | `s` |
 /// |---|---|
@@ -48,12 +50,15 @@ impl UnitInfluence {
     ///
     /// # Errors
     /// If it is beyond `2^53`.
-    pub fn l1(&self) -> Result<u64, ReleaseError> {
+    pub fn l1(&self) -> Result<u64, OutOfRange> {
         let whole = self.per_group.checked_mul(u64::from(self.groups));
-        whole.filter(|&whole| whole <= GREATEST_DISTANCE).ok_or(ReleaseError::Parameter {
-            name: "sensitivity",
-            value: self.per_group as f64 * f64::from(self.groups),
-            accepted: "at most 2^53 steps of the grid over all groups: lower max_rows or max_groups, or narrow the bounds of the column",
+        whole.filter(|&whole| whole <= GREATEST_DISTANCE).ok_or_else(|| {
+            OutOfRange::new(
+                "sensitivity",
+                self.per_group as f64 * f64::from(self.groups),
+                "at most 2^53 steps of the grid over all groups: lower max_rows or \
+                max_groups, or narrow the bounds of the column",
+            )
         })
     }
 
@@ -68,43 +73,68 @@ impl Design {
     /// The most groups that one unit moves: no more than there are.
     pub(crate) fn groups_moved(&self) -> u32 {
         match self.groups {
-            Groups::Public(count) => u32::try_from(count).unwrap_or(u32::MAX).min(self.reach.max_groups),
-            Groups::Found => self.reach.max_groups,
+            Groups::Public(count) => u32::try_from(count).unwrap_or(u32::MAX).min(self.max_groups),
+            Groups::Found => self.max_groups,
         }
     }
 
     /// How far one unit moves a statistic.
     pub(crate) fn influence(&self, statistic: &Statistic) -> Result<UnitInfluence, ReleaseError> {
         let rows = |max_rows: u32| {
-            require(max_rows >= 1, "max_rows", f64::from(max_rows), "an integer from 1 to 4294967295")?;
+            require(
+                max_rows >= 1,
+                "max_rows",
+                f64::from(max_rows),
+                "an integer from 1 to 4294967295",
+            )?;
             Ok::<u128, ReleaseError>(u128::from(max_rows))
         };
         let per_group = match statistic {
-            Statistic::Count { max_rows } => rows(*max_rows)?,
+            Statistic::Count { max_rows, .. } => rows(*max_rows)?,
             Statistic::Units => 1,
-            Statistic::Sum { grid, contribution } => {
+            Statistic::Sum { grid, contribution, .. } => {
                 grid.check()?;
                 match contribution {
                     Contribution::Rows(max_rows) => rows(*max_rows)? * u128::from(grid.farthest()),
                     Contribution::Total { lower, upper } => {
-                        require(*lower <= 0, "lower limit of a unit's sum", *lower as f64, "at most 0")?;
-                        require(*upper >= 0, "upper limit of a unit's sum", *upper as f64, "at least 0")?;
+                        require(
+                            *lower <= 0,
+                            "lower limit of a unit's sum",
+                            *lower as f64,
+                            "at most 0",
+                        )?;
+                        require(
+                            *upper >= 0,
+                            "upper limit of a unit's sum",
+                            *upper as f64,
+                            "at least 0",
+                        )?;
                         u128::from(lower.unsigned_abs().max(upper.unsigned_abs()))
                     }
                 }
             }
-            Statistic::Quantiles { grid, max_rows, points } => {
+            Statistic::Quantiles { grid, max_rows, points, .. } => {
                 grid.check()?;
                 require(!points.is_empty(), "quantiles", 0.0, "at least one")?;
                 for &point in points {
-                    require((0.0..=1.0).contains(&point), "quantile", point, "a number from 0 to 1")?;
+                    require(
+                        (0.0..=1.0).contains(&point),
+                        "quantile",
+                        point,
+                        "a number from 0 to 1",
+                    )?;
                 }
                 rows(*max_rows)?
             }
         };
-        let accepted =
-            "at most 2^53 steps of the grid in one group: lower max_rows, or narrow the bounds of the column";
-        require(per_group <= u128::from(GREATEST_DISTANCE), "sensitivity", per_group as f64, accepted)?;
+        let accepted = "at most 2^53 steps of the grid in one group: lower max_rows, or narrow the \
+            bounds of the column";
+        require(
+            per_group <= u128::from(GREATEST_DISTANCE),
+            "sensitivity",
+            per_group as f64,
+            accepted,
+        )?;
         Ok(UnitInfluence { per_group: per_group as u64, groups: self.groups_moved() })
     }
 
@@ -114,7 +144,7 @@ impl Design {
         if let Some(delta) = self.delta {
             Delta::new(delta)?;
         }
-        require(self.reach.max_groups >= 1, "max_groups", 0.0, "an integer from 1 to 4294967295")?;
+        require(self.max_groups >= 1, "max_groups", 0.0, "an integer from 1 to 4294967295")?;
         match (self.groups, self.delta) {
             (Groups::Public(0), _) => {
                 return Err(ReleaseError::Refused(
@@ -128,7 +158,8 @@ impl Design {
             }
             (Groups::Found, None) => {
                 return Err(ReleaseError::Refused(
-                    "groups that are found in the data cannot be shown under a pure promise, because a group that only one person is in would tell of that person: \
+                    "groups that are found in the data cannot be shown under a pure guarantee, \
+                     because a group that only one person is in would tell of that person: \
                      declare public values for the key, or give a delta"
                         .into(),
                 ));
@@ -145,19 +176,25 @@ mod tests {
     use crate::Grid;
 
     fn design(statistics: Vec<Statistic>, max_groups: u32) -> Design {
-        let reach = Reach { max_groups };
-        Design { statistics, groups: Groups::Public(1000), reach, epsilon: 1.0, delta: None }
+        Design { statistics, groups: Groups::Public(1000), max_groups, epsilon: 1.0, delta: None }
     }
 
     #[test]
     fn sensitivities_are_those_of_the_table() {
         let grid = Grid { centre: 0.0, step: 0.5, lower: -3, upper: 10 };
         let cases = [
-            (Statistic::Count { max_rows: 7 }, 7),
+            (Statistic::Count { column: None, max_rows: 7 }, 7),
             (Statistic::Units, 1),
-            (Statistic::Sum { grid, contribution: Contribution::Rows(4) }, 40),
-            (Statistic::Sum { grid, contribution: Contribution::Total { lower: -25, upper: 9 } }, 25),
-            (Statistic::Quantiles { grid, max_rows: 3, points: vec![0.5] }, 3),
+            (Statistic::Sum { column: 0, grid, contribution: Contribution::Rows(4) }, 40),
+            (
+                Statistic::Sum {
+                    column: 0,
+                    grid,
+                    contribution: Contribution::Total { lower: -25, upper: 9 },
+                },
+                25,
+            ),
+            (Statistic::Quantiles { column: 0, grid, max_rows: 3, points: vec![0.5] }, 3),
         ];
         for (statistic, per_group) in cases {
             let found = design(vec![], 9).influence(&statistic).expect("valid");
@@ -179,12 +216,15 @@ mod tests {
     fn what_cannot_be_released_is_refused_by_name() {
         let grid = Grid { centre: 0.0, step: 1.0, lower: -(1 << 40), upper: 1 << 40 };
         let refused = |design: Design| design.check().expect_err("hostile").to_string();
-        assert!(refused(design(vec![Statistic::Count { max_rows: 0 }], 1)).contains("max_rows"));
+        assert!(
+            refused(design(vec![Statistic::Count { column: None, max_rows: 0 }], 1))
+                .contains("max_rows")
+        );
         assert!(refused(design(vec![Statistic::Units], 0)).contains("max_groups"));
         assert!(refused(design(vec![], 1)).contains("nothing to release"));
-        let huge = Statistic::Sum { grid, contribution: Contribution::Rows(u32::MAX) };
+        let huge = Statistic::Sum { column: 0, grid, contribution: Contribution::Rows(u32::MAX) };
         assert!(refused(design(vec![huge], 1)).contains("max_rows"));
-        let point = |q| Statistic::Quantiles { grid, max_rows: 1, points: vec![q] };
+        let point = |q| Statistic::Quantiles { column: 0, grid, max_rows: 1, points: vec![q] };
         for q in [-0.1, 1.1, f64::NAN] {
             assert!(refused(design(vec![point(q)], 1)).contains("quantile"));
         }
@@ -205,6 +245,9 @@ mod tests {
         none.groups = Groups::Public(0);
         assert!(refused(none).contains("no groups"));
         let limits = Contribution::Total { lower: 1, upper: 2 };
-        assert!(refused(design(vec![Statistic::Sum { grid, contribution: limits }], 1)).contains("lower limit"));
+        assert!(
+            refused(design(vec![Statistic::Sum { column: 0, grid, contribution: limits }], 1))
+                .contains("lower limit")
+        );
     }
 }

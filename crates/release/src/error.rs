@@ -1,24 +1,18 @@
 //! Why a release cannot be planned or made.
 
 use reticent_accounting::AccountingError;
+use reticent_choice::ChoiceError;
 use reticent_mechanisms::MechanismError;
 use reticent_noise::NoiseError;
 use reticent_noise::randomness::RandomnessError;
+use reticent_numerics::OutOfRange;
 
 /// Why there is no plan, or no release. No message depends on private values.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
-#[non_exhaustive]
 pub enum ReleaseError {
     /// A parameter is outside what is accepted.
-    #[error("the parameter `{name}` is {value:e}, but it must be {accepted}")]
-    Parameter {
-        /// The parameter, as the user knows it.
-        name: &'static str,
-        /// What was given.
-        value: f64,
-        /// What would be accepted.
-        accepted: &'static str,
-    },
+    #[error(transparent)]
+    Parameter(#[from] OutOfRange),
     /// The parameters are fine one by one but not together.
     #[error("{0}")]
     Refused(String),
@@ -28,6 +22,9 @@ pub enum ReleaseError {
     /// A mechanism could not be made.
     #[error(transparent)]
     Mechanism(#[from] MechanismError),
+    /// No noise could be chosen.
+    #[error(transparent)]
+    Choice(#[from] ChoiceError),
     /// The noise could not be made.
     #[error(transparent)]
     Noise(#[from] NoiseError),
@@ -37,8 +34,4 @@ pub enum ReleaseError {
     /// No random bits. Nothing is released then.
     #[error(transparent)]
     Randomness(#[from] RandomnessError),
-}
-
-pub(crate) fn require(holds: bool, name: &'static str, value: f64, accepted: &'static str) -> Result<(), ReleaseError> {
-    if holds { Ok(()) } else { Err(ReleaseError::Parameter { name, value, accepted }) }
 }

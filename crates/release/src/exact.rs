@@ -1,6 +1,7 @@
 //! Exact totals per group: private, never printed.
 
-/// The exact value of every statistic in every group, of bounded contributions. It holds private numbers: its `Debug` shows only sizes.
+/// The exact value of every statistic in every group, of bounded contributions. It holds private
+/// numbers: its `Debug` shows only sizes.
 #[derive(Clone, PartialEq)]
 pub struct Exact {
     /// How many units are in each group: what groups are selected by.

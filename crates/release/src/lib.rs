@@ -1,11 +1,13 @@
 //! From exact totals per group to a private release.
 //!
-//! What it is: for the statistics that a query needs, a budget, and how far one privacy unit reaches, the noise with the least error, the split of the
-//! budget, the groups that may be shown, and how far off each figure may be. What it never does: read data while it plans, or draw noise that was not charged.
+//! What it is: for the statistics that a query needs, a budget, and how far one privacy unit
+//! reaches, the noise with the least error, the split of the budget, the groups that may be shown,
+//! and how far off each figure may be. What it never does: read data while it plans, or draw noise
+//! that was not charged.
 //!
 //! ```text
-//! Design --plan--> Plan (events, guarantee, half-widths: public, before anything is read)
-//! Plan + Exact totals --release--> Released
+//! Design --plan--> ReleasePlan (events, guarantee, half-widths: public, before anything is read)
+//! ReleasePlan + Exact totals --release--> Released
 //! Released numbers --answer--> counts, sums, averages, variances with half-widths
 //! ```
 
@@ -17,10 +19,10 @@ mod error;
 mod exact;
 mod grid;
 mod plan;
+mod planned;
 mod quantiles;
 mod reason;
 mod released;
-mod rounded_gaussian;
 mod selection;
 mod split;
 mod statistic;
@@ -29,6 +31,9 @@ pub use design::{Design, UnitInfluence};
 pub use error::ReleaseError;
 pub use exact::{Exact, Totals};
 pub use grid::Grid;
-pub use plan::{Charge, NoiseFamily, Plan, Preferences, SelectionSummary, plan, plan_with};
+pub use plan::{
+    NoiseFamily, Preferences, ReleaseCost, ReleasePlan, SelectionSummary, plan, plan_with,
+};
+pub use planned::PlannedStatistic;
 pub use released::{Noisy, Released};
-pub use statistic::{Contribution, Groups, Reach, Statistic};
+pub use statistic::{Contribution, Groups, Statistic};

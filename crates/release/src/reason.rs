@@ -4,27 +4,37 @@ use crate::added_noise::AddedNoise;
 use crate::draft::{Draft, Task};
 use crate::selection::Selection;
 
-/// The noise, the quantiles, the selection of groups, and how many times worse the next best way is.
-pub(crate) fn reason(task: &Task<'_>, draft: &Draft, gain: f64) -> String {
-    let parts = [numbers(task, draft), quantiles(task.quantiles), selection(draft), comparison(gain)];
+/// The noise, the quantiles, the selection of groups, and the next best noise with how many times
+/// the error it has.
+pub(crate) fn reason(task: &Task<'_>, draft: &Draft, next: Option<(String, f64)>) -> String {
+    let parts =
+        [numbers(task, draft), quantiles(task.quantiles), selection(draft), comparison(next)];
     let text = parts.into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join("; ");
     let mut letters = text.chars();
-    letters.next().map_or(String::new(), |first| first.to_uppercase().chain(letters).chain(['.']).collect())
+    letters
+        .next()
+        .map_or(String::new(), |first| first.to_uppercase().chain(letters).chain(['.']).collect())
 }
 
 fn numbers(task: &Task<'_>, draft: &Draft) -> String {
     let moved = u64::from(task.groups).saturating_mul(task.numbers.len() as u64);
-    match (draft.noises.first(), moved) {
+    let (name, delta) =
+        (draft.noise_in_words(), draft.noises.iter().any(|noise| noise.delta() > 0.0));
+    match (draft.noises.first().map(AddedNoise::name), moved) {
         (None, _) => String::new(),
-        (Some(AddedNoise::Gaussian(_)), _) => format!(
-            "Gaussian noise, calibrated for the Euclidean length of all that one unit can move at once ({moved} numbers)"
+        (Some("gaussian"), _) => format!(
+            "Gaussian noise, calibrated for the Euclidean length of all that one unit can move at \
+             once ({moved} numbers)"
         ),
-        (Some(noise), 1) => format!("{} noise on one number, the best that a pure promise allows", noise.name()),
-        (Some(_), _) if draft.noises.iter().any(|noise| noise.name() == "staircase") => {
-            "staircase noise, the best for numbers of which one unit moves one group's".into()
-        }
+        (Some(_), 1) if delta => format!("{name} noise on one number, for a part of delta"),
+        (Some(_), 1) => format!("{name} noise on one number, the best of all under pure DP"),
         (Some(_), _) => format!(
-            "discrete-laplace noise, calibrated for the sum of all that one unit can move at once ({moved} numbers)"
+            "{name} noise, {} on each of the {moved} numbers that one unit can move at once",
+            if delta {
+                "the best for its share of epsilon and delta"
+            } else {
+                "the best pure noise"
+            }
         ),
     }
 }
@@ -55,10 +65,18 @@ fn selection(draft: &Draft) -> String {
     }
 }
 
-fn comparison(gain: f64) -> String {
-    if gain.is_finite() && gain > 1.005 {
-        format!("the next best way has {gain:.2} times the root mean square error")
-    } else {
-        String::new()
+/// Noise may be better by less than the `delta` is worth that it would spend, or the groups that it
+/// would not show.
+fn comparison(next: Option<(String, f64)>) -> String {
+    match next {
+        None => String::new(),
+        Some((name, ratio)) if name.is_empty() || !ratio.is_finite() => String::new(),
+        Some((name, ratio)) if ratio < 1.0 => format!(
+            "{name} noise would have {ratio:.4} times the root mean square error, too little less \
+             to spend more of delta or to show fewer groups"
+        ),
+        Some((name, ratio)) => {
+            format!("the next best, {name} noise, has {ratio:.2} times the root mean square error")
+        }
     }
 }

@@ -1,17 +1,18 @@
 //! The release itself.
 
-use crate::added_noise::NoiseSampler;
+use crate::added_noise::{AddedNoise, NoiseSampler};
 use crate::error::ReleaseError;
-use crate::plan::Part;
+use crate::planned::Treatment;
 use crate::selection::Selection;
-use crate::{Exact, Groups, Plan, Totals};
+use crate::{Exact, Groups, ReleasePlan, Totals};
 use reticent_noise::randomness::RandomBits;
 
 /// What was released: public, up to `kept`.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Released {
-    /// The places of the groups that are shown, ascending. For groups that were found these places are in the order of the exact totals and tell how many others there are: they
-    /// are for fetching the keys, not for printing. Print groups in an order of their keys.
+    /// The indices of the groups that are shown, ascending. For groups that were found these
+    /// indices are in the order of the exact totals and tell how many others there are: they are
+    /// for fetching the keys, not for printing. Print groups in an order of their keys.
     pub kept: Vec<usize>,
     /// In the order of the design's statistics, one entry for each group that is shown.
     pub statistics: Vec<Noisy>,
@@ -32,7 +33,8 @@ pub enum Noisy {
 }
 
 impl Noisy {
-    /// A number in units of the answer: the steps of a sum are counted from the centre of its grid. `None` for quantiles and beyond the last group.
+    /// A number in units of the answer: the steps of a sum are counted from the centre of its grid.
+    /// `None` for quantiles and beyond the last group.
     pub fn number(&self, group: usize) -> Option<f64> {
         match self {
             Noisy::Numbers { steps, step } => steps.get(group).map(|&steps| steps as f64 * step),
@@ -49,29 +51,33 @@ impl Noisy {
     }
 }
 
-impl Plan {
+impl ReleasePlan {
     /// Draws the noise and selects the groups. The cost must have been paid before.
     ///
-    /// Groups that are not shown get noise too where their noisy number decides, and none otherwise. The number of units is read only where groups are found; it may be left empty for public ones.
+    /// Groups that are not shown get noise too where their noisy number decides, and none
+    /// otherwise. The number of units is read only where groups are found; it may be left empty for
+    /// public ones.
     ///
     /// # Errors
-    /// If the totals do not fit the design, the noise cannot be made, or random bits cannot be had. Nothing is released then, and the cost stays paid.
-    pub fn release<R: RandomBits + ?Sized>(&self, exact: &Exact, random: &mut R) -> Result<Released, ReleaseError> {
+    /// If the totals do not fit the design, the noise cannot be made, or random bits cannot be had.
+    /// Nothing is released then, and the cost stays paid.
+    pub fn release<R: RandomBits + ?Sized>(
+        &self,
+        exact: &Exact,
+        random: &mut R,
+    ) -> Result<Released, ReleaseError> {
         let groups = self.check(exact)?;
         let samplers: Vec<Option<NoiseSampler>> = self
-            .parts
+            .statistics
             .iter()
-            .map(|part| match part {
-                Part::Number(noise) => noise.sampler().map(Some),
-                Part::Constant | Part::Quantiles(_) => Ok(None),
-            })
+            .map(|statistic| statistic.noise().map(AddedNoise::sampler).transpose())
             .collect::<Result<_, _>>()?;
         let (kept, compared) = self.select(exact, groups, &samplers, random)?;
-        let mut statistics = Vec::with_capacity(self.parts.len());
-        for (index, part) in self.parts.iter().enumerate() {
+        let mut statistics = Vec::with_capacity(self.statistics.len());
+        for (index, planned) in self.statistics.iter().enumerate() {
             let totals = exact.totals.get(index);
-            statistics.push(match (part, totals) {
-                (Part::Quantiles(search), Some(Totals::Values(values))) => {
+            statistics.push(match (&planned.treatment, totals) {
+                (Treatment::Quantiles(search), Some(Totals::Values(values))) => {
                     let one = |&group: &usize| search.draw(&values[group], random);
                     Noisy::Quantiles(kept.iter().map(one).collect::<Result<_, _>>()?)
                 }
@@ -89,7 +95,7 @@ impl Plan {
                         // No unit moves it, so that it is zero whatever the data are.
                         (_, None) => steps.resize(kept.len(), 0),
                     }
-                    Noisy::Numbers { steps, step: self.step(index) }
+                    Noisy::Numbers { steps, step: planned.step() }
                 }
                 _ => return Err(ReleaseError::Mismatch("a statistic has totals of another kind")),
             });
@@ -97,7 +103,8 @@ impl Plan {
         Ok(Released { kept, statistics })
     }
 
-    /// The groups that are shown, and the noisy numbers that decided it, with the statistic that they are.
+    /// The groups that are shown, and the noisy numbers that decided it, with the statistic that
+    /// they are.
     fn select<R: RandomBits + ?Sized>(
         &self,
         exact: &Exact,
@@ -119,7 +126,9 @@ impl Plan {
             Some(Selection::Threshold(threshold)) => {
                 let hidden = self.hidden.as_ref().map(|noise| noise.sampler()).transpose()?;
                 let shown = threshold.statistic.and_then(|index| samplers.get(index)?.as_ref());
-                let sampler = shown.or(hidden.as_ref()).ok_or(ReleaseError::Mismatch("nothing selects groups"))?;
+                let sampler = shown
+                    .or(hidden.as_ref())
+                    .ok_or(ReleaseError::Mismatch("nothing selects groups"))?;
                 let totals = threshold.statistic.and_then(|index| exact.totals.get(index));
                 let mut noisy = Vec::with_capacity(groups);
                 for (group, &units) in exact.units.iter().enumerate() {
@@ -129,7 +138,9 @@ impl Plan {
                     };
                     noisy.push(sampler.add(number, random)?);
                 }
-                let large = |&group: &usize| exact.units[group] > 0 && noisy[group] >= i128::from(threshold.least);
+                let large = |&group: &usize| {
+                    exact.units[group] > 0 && noisy[group] >= i128::from(threshold.least)
+                };
                 let kept = (0..groups).filter(large).collect();
                 Ok((kept, Some((threshold.statistic, noisy))))
             }
@@ -138,29 +149,35 @@ impl Plan {
 
     /// The number of groups, if everything has as many. No message tells how many were found.
     fn check(&self, exact: &Exact) -> Result<usize, ReleaseError> {
-        if exact.totals.len() != self.parts.len() {
+        if exact.totals.len() != self.statistics.len() {
             return Err(ReleaseError::Mismatch("there must be totals for every statistic"));
         }
-        let groups = match self.design.groups {
+        let groups = match self.groups {
             Groups::Public(count) => {
-                let count = usize::try_from(count).map_err(|_| ReleaseError::Mismatch("there are too many groups"))?;
+                let count = usize::try_from(count)
+                    .map_err(|_| ReleaseError::Mismatch("there are too many groups"))?;
                 if !exact.units.is_empty() && exact.units.len() != count {
-                    return Err(ReleaseError::Mismatch("every public group must have a number of units, or none"));
+                    return Err(ReleaseError::Mismatch(
+                        "every public group must have a number of units, or none",
+                    ));
                 }
                 count
             }
             Groups::Found => exact.units.len(),
         };
-        for (part, totals) in self.parts.iter().zip(&exact.totals) {
+        for (planned, totals) in self.statistics.iter().zip(&exact.totals) {
+            let quantiles = matches!(planned.treatment, Treatment::Quantiles(_));
             let (length, fits) = match totals {
-                Totals::Integers(values) => (values.len(), !matches!(part, Part::Quantiles(_))),
-                Totals::Values(values) => (values.len(), matches!(part, Part::Quantiles(_))),
+                Totals::Integers(values) => (values.len(), !quantiles),
+                Totals::Values(values) => (values.len(), quantiles),
             };
             if !fits {
                 return Err(ReleaseError::Mismatch("a statistic has totals of another kind"));
             }
             if length != groups {
-                return Err(ReleaseError::Mismatch("every statistic must have a total for every group"));
+                return Err(ReleaseError::Mismatch(
+                    "every statistic must have a total for every group",
+                ));
             }
         }
         Ok(groups)

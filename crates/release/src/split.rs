@@ -1,14 +1,14 @@
 //! How a budget is shared.
 
 use crate::UnitInfluence;
-use crate::added_noise::AddedNoise;
+use crate::added_noise::{AddedNoise, ranking};
 use crate::error::ReleaseError;
 use crate::quantiles::LOSS_OF_SHARES;
-use crate::rounded_gaussian::RoundedGaussian;
-use reticent_accounting::{Accountant, Charges, GaussianDp, ZeroConcentratedDp};
+use reticent_accounting::{Accountant, Composition, GaussianDp, ZeroConcentratedDp};
+use reticent_choice::Candidate;
 use reticent_events::Event;
 use reticent_mechanisms::{Delta, Distance, Epsilon, GaussianMechanism, GaussianMethod, Mechanism};
-use reticent_numerics::rounding::{div_down, mul_down, mul_up};
+use reticent_numerics::rounding::{add_up, div_down, mul_down, mul_up};
 
 /// One statistic to which noise is added: how far a unit moves it, and how much its error matters.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -17,17 +17,21 @@ pub(crate) struct Number {
     pub(crate) weight: f64,
 }
 
-/// `w E N^2 / s^2` over all numbers: what the split and the choice of noise make small. Each error counts relative to what one unit can do in one group.
-pub(crate) fn weighted_square_error<'a>(parts: impl IntoIterator<Item = (&'a Number, &'a AddedNoise)>) -> f64 {
+/// `w E N^2 / s^2` over all numbers: what the split and the choice of noise make small. Each error
+/// counts relative to what one unit can do in one group.
+pub(crate) fn weighted_square_error<'a>(
+    parts: impl IntoIterator<Item = (&'a Number, &'a AddedNoise)>,
+) -> f64 {
     let one = |(number, noise): (&Number, &AddedNoise)| {
         number.weight * noise.mean_square().upper() / (number.influence.per_group as f64).powi(2)
     };
     parts.into_iter().map(one).sum()
 }
 
-/// `parts / all` of a loss or an exception, rounded down.
+/// `parts / all` of a loss or a delta, rounded down.
 ///
-/// A whole is left as it is. Otherwise `2^-44` of the share is kept back, so that the shares of up to 500 parts still add up to no more than the whole when every sum is rounded up.
+/// A whole is left as it is. Otherwise `2^-44` of the share is kept back, so that the shares of up
+/// to 500 parts still add up to no more than the whole when every sum is rounded up.
 pub(crate) fn share(whole: f64, parts: f64, all: f64) -> f64 {
     if parts >= all {
         return whole;
@@ -35,44 +39,123 @@ pub(crate) fn share(whole: f64, parts: f64, all: f64) -> f64 {
     mul_down(div_down(mul_down(whole, parts), all), 1.0 - 2f64.powi(-44))
 }
 
-/// Pure noise for several numbers of one release.
+/// A release whose noise spends some of `delta` must have an error smaller by this factor than one
+/// that spends none: what is saved of `delta` shows groups in later queries.
+pub(crate) const WORTH_A_DELTA: f64 = 1.01;
+
+/// Noise that is drawn and charged group by group, with what else was considered.
+pub(crate) struct ByGroup {
+    pub(crate) noises: Vec<AddedNoise>,
+    /// What the noises spend of `delta`, rounded up.
+    pub(crate) delta: f64,
+    /// Each mechanism that could serve all numbers, with its [`weighted_square_error`].
+    pub(crate) alternatives: Vec<(&'static str, f64)>,
+}
+
+/// Noise for several numbers of one release, each in each group by itself: the best that
+/// [`reticent_choice`] knows for one integer.
 ///
 /// # Derivation
-/// With `y_i = b_i / s_i` the loss is `sum k / y_i`, and the error to be small `sum w_i y_i^2` (Laplace noise has the variance `2 b^2`). Lagrange: `w_i y_i = constant / y_i^2`, so `y_i` is proportional to `w_i^(-1/3)`, and
-/// the shares of `epsilon` are to each other as `w_i^(1/3)`: equal for equal weights.
+/// A unit moves each number by at most `s_i` in each of at most `k` groups, so that noise that is
+/// `(e, d)`-private for one integer that moves by `s_i` costs `(k e, k d)` in all. Laplace noise
+/// with `y_i = b_i / s_i` loses `sum k / y_i`, and the error to be small is `sum w_i y_i^2` (its
+/// variance is `2 b^2`). Lagrange: `w_i y_i = constant / y_i^2`, so `y_i` is proportional to
+/// `w_i^(-1/3)`, and the shares of `epsilon` are to each other as `w_i^(1/3)`: equal for equal
+/// weights. `delta` is shared in equal parts.
 ///
 /// # Errors
 /// If noise cannot be made.
-pub(crate) fn pure_noises(numbers: &[Number], epsilon: f64) -> Result<Vec<AddedNoise>, ReleaseError> {
+pub(crate) fn noises_by_group(
+    numbers: &[Number],
+    epsilon: f64,
+    delta: Option<f64>,
+) -> Result<ByGroup, ReleaseError> {
     let all: f64 = numbers.iter().map(|number| number.weight.cbrt()).sum();
-    let one = |number: &Number| {
-        let share = if numbers.len() == 1 { epsilon } else { share(epsilon, number.weight.cbrt(), all) };
-        AddedNoise::pure(number.influence.per_group, number.influence.l1()?, share)
-    };
-    numbers.iter().map(one).collect()
+    let mut found = ByGroup { noises: Vec::new(), delta: 0.0, alternatives: Vec::new() };
+    for (index, number) in numbers.iter().enumerate() {
+        let UnitInfluence { per_group, groups } = number.influence;
+        // Refused by the name of the sensitivity, if it is beyond what integers can hold.
+        number.influence.l1()?;
+        let (each, parts) = (f64::from(groups), numbers.len() as f64);
+        let of_number = match numbers.len() {
+            1 => epsilon,
+            _ => share(epsilon, number.weight.cbrt(), all),
+        };
+        let loss = share(of_number, 1.0, each);
+        let mut candidates = ranking(per_group, loss, None)?.candidates;
+        if let Some(delta) = delta {
+            let delta = share(share(delta, 1.0, parts), 1.0, each);
+            // Where a budget is too small for noise with a delta, other noise serves.
+            if let Ok(approximate) = ranking(per_group, loss, Some(delta)) {
+                let pure = |name: &str| candidates.iter().any(|known| known.name == name);
+                let new: Vec<_> =
+                    approximate.candidates.into_iter().filter(|other| !pure(other.name)).collect();
+                let least = |list: &[Candidate]| list.first().map_or(f64::INFINITY, error);
+                if WORTH_A_DELTA * least(&new) < least(&candidates) {
+                    candidates.splice(0..0, new);
+                } else {
+                    candidates.extend(new);
+                }
+            }
+        }
+        let square =
+            |candidate: &Candidate| number.weight * (error(candidate) / per_group as f64).powi(2);
+        let squares: Vec<_> =
+            candidates.iter().map(|candidate| (candidate.name, square(candidate))).collect();
+        found.alternatives =
+            if index == 0 { squares } else { added(&found.alternatives, &squares) };
+        let noise = AddedNoise::first(candidates, groups)?;
+        found.delta = add_up(found.delta, noise.delta());
+        found.noises.push(noise);
+    }
+    Ok(found)
+}
+
+fn error(candidate: &Candidate) -> f64 {
+    candidate.error.upper()
+}
+
+/// The sums for the names that both have.
+fn added(some: &[(&'static str, f64)], others: &[(&'static str, f64)]) -> Vec<(&'static str, f64)> {
+    let both = some.iter().filter_map(|&(name, square)| {
+        others.iter().find(|other| other.0 == name).map(|other| (name, square + other.1))
+    });
+    both.collect()
 }
 
 /// Gaussian noise for several numbers of one release, calibrated together.
 ///
 /// # Derivation
-/// In units of `sigma_i` one unit moves the vector of all numbers in all groups by `mu`, `mu^2 = sum k s_i^2 / sigma_i^2`, and the profile is that of one Gaussian with this `mu`: nothing is lost to composition. With `x_i =
-/// sigma_i^2 / s_i^2` the error to be small is `sum w_i x_i` under `sum k / x_i = mu^2`. Lagrange: `w_i = constant / x_i^2`, so the shares of `mu^2` are to each other as `sqrt(w_i)`: equal for equal weights, which gives `sigma_i = s_i sqrt(k m) / mu`.
+/// In units of `sigma_i` one unit moves the vector of all numbers in all groups by `mu`,
+/// `mu^2 = sum k s_i^2 / sigma_i^2`, and the profile is that of one Gaussian with this `mu`:
+/// nothing is lost to composition. With `x_i = sigma_i^2 / s_i^2` the error to be small is
+/// `sum w_i x_i` under `sum k / x_i = mu^2`. Lagrange: `w_i = constant / x_i^2`, so the shares of
+/// `mu^2` are to each other as `sqrt(w_i)`: equal for equal weights, which gives
+/// `sigma_i = s_i sqrt(k m) / mu`.
 ///
 /// # Certificate
-/// The `delta` of the events as they will be charged is computed anew, and the noise is raised by units in the last place until it is within the budget.
+/// The `delta` of the events as they will be charged is computed anew, and the noise is raised by
+/// units in the last place until it is within the budget.
 ///
 /// # Errors
 /// If noise cannot be made or certified.
-pub(crate) fn gaussian_noises(numbers: &[Number], epsilon: f64, delta: f64) -> Result<Vec<AddedNoise>, ReleaseError> {
-    let (loss, exception) = (Epsilon::positive(epsilon)?, Delta::new(delta)?);
-    let unit = GaussianMechanism::calibrate(GaussianMethod::Analytic, loss, exception, Distance::new(1.0)?)?;
+pub(crate) fn gaussian_noises(
+    numbers: &[Number],
+    epsilon: f64,
+    delta: f64,
+) -> Result<Vec<AddedNoise>, ReleaseError> {
+    let unit = GaussianMechanism::calibrate(
+        GaussianMethod::Analytic,
+        &Distance::new(1.0)?.into(),
+        (Epsilon::positive(epsilon)?, Delta::new(delta)?),
+    )?;
     let all: f64 = numbers.iter().map(|number| number.weight.sqrt()).sum();
     let mut ratio = unit.scale();
     for _ in 0..20 {
         let one = |number: &Number| {
             let distance = number.influence.l2();
             let sigma = mul_up(mul_up(distance, ratio), (all / number.weight.sqrt()).sqrt());
-            RoundedGaussian::new(sigma, distance).map(AddedNoise::Gaussian)
+            AddedNoise::gaussian(sigma, distance)
         };
         let noises: Vec<AddedNoise> = numbers.iter().map(one).collect::<Result<_, _>>()?;
         if gaussian_delta(&noises, epsilon)? <= delta {
@@ -86,7 +169,7 @@ pub(crate) fn gaussian_noises(numbers: &[Number], epsilon: f64, delta: f64) -> R
 /// The `delta` of Gaussian noises together, rounded up.
 pub(crate) fn gaussian_delta(noises: &[AddedNoise], epsilon: f64) -> Result<f64, ReleaseError> {
     let events: Vec<Event> = noises.iter().map(AddedNoise::event).collect();
-    Ok(GaussianDp.delta(&Charges::new(&events)?, Epsilon::new(epsilon)?)?.upper())
+    Ok(GaussianDp.delta(&Composition::new(&events)?, Epsilon::new(epsilon)?)?.upper())
 }
 
 /// How often points and shares of points are chosen in all groups that one unit reaches.
@@ -111,21 +194,27 @@ impl Rounds {
 
 /// What each round of points may cost, and the part of `delta` that is used.
 ///
-/// Without a `delta` the losses add. With one the `rho` of all, `epsilon^2/8` each (Cesar and Rogers 2021), add, and convert at the best order: more from about eight rounds on. The
-/// better of the two is taken.
+/// Without a `delta` the losses add. With one the `rho` of all, `epsilon^2/8` each (Cesar and
+/// Rogers 2021), add, and convert at the best order: more from about eight rounds on. The better of
+/// the two is taken.
 ///
 /// # Errors
 /// If a loss is out of range.
-pub(crate) fn round_loss(rounds: Rounds, epsilon: f64, delta: Option<f64>) -> Result<(f64, f64), ReleaseError> {
+pub(crate) fn round_loss(
+    rounds: Rounds,
+    epsilon: f64,
+    delta: Option<f64>,
+) -> Result<(f64, f64), ReleaseError> {
     let simple = share(epsilon, 1.0, rounds.points as f64 + LOSS_OF_SHARES * rounds.shares as f64);
     let whole = Epsilon::positive(epsilon)?;
     let Some(delta) = delta.filter(|_| rounds.points > 4) else { return Ok((simple, 0.0)) };
     let fits = |loss: f64| {
-        let charges = Charges::new(&rounds.events(loss))?;
-        Ok::<bool, ReleaseError>(ZeroConcentratedDp.delta(&charges, whole)?.upper() <= delta)
+        let composition = Composition::new(&rounds.events(loss))?;
+        Ok::<bool, ReleaseError>(ZeroConcentratedDp.delta(&composition, whole)?.upper() <= delta)
     };
-    // Every loss that fits is proved to; the search only looks for a large one. The conversion epsilon = rho + 2 sqrt(rho ln(1/delta)) (Bun and Steinke 2016) gives a first one,
-    // which the best order betters by less than a half.
+    // Every loss that fits is proved to; the search only looks for a large one. The conversion
+    // epsilon = rho + 2 sqrt(rho ln(1/delta)) (Bun and Steinke 2016) gives a first one, which the
+    // best order betters by less than a half.
     let logarithm = -delta.ln();
     let rho = ((logarithm + epsilon).sqrt() - logarithm.sqrt()).powi(2);
     let squares = rounds.points as f64 + LOSS_OF_SHARES * LOSS_OF_SHARES * rounds.shares as f64;
@@ -144,7 +233,14 @@ pub(crate) fn round_loss(rounds: Rounds, epsilon: f64, delta: Option<f64>) -> Re
 #[cfg(test)]
 mod tests {
     use super::*;
-    use reticent_numerics::rounding::add_up;
+
+    fn pure_noises(numbers: &[Number], epsilon: f64) -> Vec<AddedNoise> {
+        noises_by_group(numbers, epsilon, None).expect("valid").noises
+    }
+
+    fn scale_of(noise: &AddedNoise) -> f64 {
+        noise.scale().expect("not a table")
+    }
 
     fn number(per_group: u64, groups: u32, weight: f64) -> Number {
         Number { influence: UnitInfluence { per_group, groups }, weight }
@@ -168,12 +264,10 @@ mod tests {
         let numbers = [number(1, 4, 1.0), number(1000, 4, 8.0), number(50, 4, 0.3)];
         let gaussians = gaussian_noises(&numbers, 1.0, 1e-6).expect("valid");
         let best = weighted_square_error(numbers.iter().zip(&gaussians));
-        let laplaces = pure_noises(&numbers, 1.0).expect("valid");
-        let pure_best: f64 = numbers
-            .iter()
-            .zip(&laplaces)
-            .map(|(n, noise)| n.weight * (noise.scale() / n.influence.per_group as f64).powi(2))
-            .sum();
+        let counts = numbers.map(|n| number(1, 4, n.weight));
+        let laplaces = pure_noises(&counts, 1.0);
+        let pure_best: f64 =
+            counts.iter().zip(&laplaces).map(|(n, noise)| n.weight * scale_of(noise).powi(2)).sum();
         // Move 2% of the budget from one number to another.
         for (from, to) in [(0, 1), (1, 0), (0, 2), (2, 0), (1, 2), (2, 1)] {
             let moved = |values: Vec<f64>| {
@@ -183,9 +277,13 @@ mod tests {
                 values[to] += part;
                 values
             };
-            let scale = |noise: &AddedNoise, n: &Number| noise.scale() / n.influence.per_group as f64;
-            let squares = moved(numbers.iter().zip(&gaussians).map(|(n, noise)| scale(noise, n).powi(-2)).collect());
-            let error: f64 = numbers.iter().zip(&squares).map(|(n, square)| n.weight / square).sum();
+            let scale =
+                |noise: &AddedNoise, n: &Number| scale_of(noise) / n.influence.per_group as f64;
+            let squares = moved(
+                numbers.iter().zip(&gaussians).map(|(n, noise)| scale(noise, n).powi(-2)).collect(),
+            );
+            let error: f64 =
+                numbers.iter().zip(&squares).map(|(n, square)| n.weight / square).sum();
             assert!(
                 error > best * (1.0 - 1e-3)
                     && error
@@ -195,22 +293,32 @@ mod tests {
                             .map(|(n, noise)| n.weight * scale(noise, n).powi(2))
                             .sum::<f64>()
             );
-            let losses = moved(numbers.iter().zip(&laplaces).map(|(n, noise)| 1.0 / scale(noise, n)).collect());
-            let error: f64 = numbers.iter().zip(&losses).map(|(n, loss)| n.weight / (loss * loss)).sum();
+            let losses = moved(
+                counts.iter().zip(&laplaces).map(|(n, noise)| 1.0 / scale(noise, n)).collect(),
+            );
+            let error: f64 =
+                counts.iter().zip(&losses).map(|(n, loss)| n.weight / (loss * loss)).sum();
             assert!(error > pure_best, "{from} {to}: {error} {pure_best}");
         }
     }
 
     #[test]
     fn golden_scales() {
-        // Two counts in 9 groups each: sigma = sqrt(18) times the optimum of reference/gaussian_sigma.json for (1, 1e-5), and b = 9 / 0.5.
+        // Two counts in 9 groups each: sigma = sqrt(18) times the optimum of
+        // reference/gaussian_sigma.json for (1, 1e-5), and b = 9 / 0.5.
         let numbers = [number(1, 9, 1.0), number(1, 9, 1.0)];
         let gaussians = gaussian_noises(&numbers, 1.0, 1e-5).expect("valid");
         let sigma = 18f64.sqrt() * 3.730_631_634_815_942;
-        assert!(gaussians.iter().all(|noise| (noise.scale() / sigma - 1.0).abs() < 1e-13), "{gaussians:?}");
-        assert!(gaussian_delta(&gaussians, 1.0).is_ok_and(|delta| delta <= 1e-5 && delta > 0.999_999_999e-5));
-        let laplaces = pure_noises(&numbers, 1.0).expect("valid");
-        assert!(laplaces.iter().all(|noise| (noise.scale() / 18.0 - 1.0).abs() < 1e-12));
+        assert!(
+            gaussians.iter().all(|noise| (scale_of(noise) / sigma - 1.0).abs() < 1e-13),
+            "{gaussians:?}"
+        );
+        assert!(
+            gaussian_delta(&gaussians, 1.0)
+                .is_ok_and(|delta| delta <= 1e-5 && delta > 0.999_999_999e-5)
+        );
+        let laplaces = pure_noises(&numbers, 1.0);
+        assert!(laplaces.iter().all(|noise| (scale_of(noise) / 18.0 - 1.0).abs() < 1e-12));
     }
 
     #[test]
@@ -224,8 +332,10 @@ mod tests {
         for rounds in [only(100), Rounds { points: 40, shares: 30 }] {
             let (many, used) = round_loss(rounds, 1.0, Some(1e-6)).expect("valid");
             assert!(used == 1e-6 && many > 2.0 / rounds.points as f64, "{many}");
-            let charges = Charges::new(&rounds.events(many)).expect("valid");
-            let delta = ZeroConcentratedDp.delta(&charges, Epsilon::new(1.0).expect("valid")).expect("covered");
+            let composition = Composition::new(&rounds.events(many)).expect("valid");
+            let delta = ZeroConcentratedDp
+                .delta(&composition, Epsilon::new(1.0).expect("valid"))
+                .expect("covered");
             assert!(delta.upper() <= 1e-6 && delta.upper() > 0.9e-6, "{delta:?}");
         }
     }

@@ -19,8 +19,10 @@ pub enum Contribution {
 /// A statistic of each group.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Statistic {
-    /// How many rows (whose value is not NULL), each unit's at most this many.
+    /// How many rows, or how many whose value in a column is not NULL.
     Count {
+        /// The column, by its index in the rows; none for all rows.
+        column: Option<usize>,
         /// The most rows of one unit that count in one group.
         max_rows: u32,
     },
@@ -28,6 +30,8 @@ pub enum Statistic {
     Units,
     /// The sum of a value, in steps from the centre of its grid.
     Sum {
+        /// The column of the values, by its index in the rows.
+        column: usize,
         /// The grid of the values that are summed.
         grid: Grid,
         /// How much of one unit counts.
@@ -35,6 +39,8 @@ pub enum Statistic {
     },
     /// Quantiles of a value.
     Quantiles {
+        /// The column of the values, by its index in the rows.
+        column: usize,
         /// The grid of the values.
         grid: Grid,
         /// The most rows of one unit that count in one group.
@@ -44,11 +50,14 @@ pub enum Statistic {
     },
 }
 
-/// How far one privacy unit reaches: which neighbours are meant is always "add or remove all rows of one unit".
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Reach {
-    /// The most groups in which one unit has a part.
-    pub max_groups: u32,
+impl Statistic {
+    /// The grid of the values, where they have one.
+    pub fn grid(&self) -> Option<&Grid> {
+        match self {
+            Statistic::Sum { grid, .. } | Statistic::Quantiles { grid, .. } => Some(grid),
+            Statistic::Count { .. } | Statistic::Units => None,
+        }
+    }
 }
 
 /// Which groups an answer has.

@@ -3,7 +3,7 @@
 
 use reticent_noise::randomness::SeededRandom;
 use reticent_release::{
-    Contribution, Design, Exact, Grid, Groups, Noisy, Reach, ReleaseError, Statistic, Totals, plan,
+    Contribution, Design, Exact, Grid, Groups, Noisy, ReleaseError, Statistic, Totals, plan,
 };
 
 #[test]
@@ -16,16 +16,24 @@ fn no_design_panics() {
     ];
     let mut statistics: Vec<Statistic> = vec![Statistic::Units];
     for max_rows in [0, 1, u32::MAX] {
-        statistics.push(Statistic::Count { max_rows });
+        statistics.push(Statistic::Count { column: None, max_rows });
         for grid in grids {
-            statistics.push(Statistic::Sum { grid, contribution: Contribution::Rows(max_rows) });
+            statistics.push(Statistic::Sum {
+                column: 0,
+                grid,
+                contribution: Contribution::Rows(max_rows),
+            });
             for points in [vec![], vec![0.5], vec![f64::NAN], vec![0.0, 1.0, 0.5], vec![0.5; 50]] {
-                statistics.push(Statistic::Quantiles { grid, max_rows, points });
+                statistics.push(Statistic::Quantiles { column: 0, grid, max_rows, points });
             }
         }
     }
     for (lower, upper) in [(0, 0), (i64::MIN, i64::MAX), (5, 1), (-3, 3)] {
-        statistics.push(Statistic::Sum { grid: grids[0], contribution: Contribution::Total { lower, upper } });
+        statistics.push(Statistic::Sum {
+            column: 0,
+            grid: grids[0],
+            contribution: Contribution::Total { lower, upper },
+        });
     }
     let (mut planned, mut refused) = (0, 0);
     for statistic in &statistics {
@@ -37,27 +45,46 @@ fn no_design_panics() {
             Groups::Found,
         ] {
             for max_groups in [0, 1, 3, u32::MAX] {
-                for epsilon in [0.0, f64::NAN, f64::INFINITY, 1e300, -1.0, 1e-300, 1e-9, 1.0, 700.0] {
-                    for delta in [None, Some(0.0), Some(1.0), Some(f64::NAN), Some(1e-300), Some(1e-6), Some(0.999)] {
+                for epsilon in [0.0, f64::NAN, f64::INFINITY, 1e300, -1.0, 1e-300, 1e-9, 1.0, 700.0]
+                {
+                    for delta in [
+                        None,
+                        Some(0.0),
+                        Some(1.0),
+                        Some(f64::NAN),
+                        Some(1e-300),
+                        Some(1e-6),
+                        Some(0.999),
+                    ] {
                         let statistics = vec![statistic.clone()];
-                        let design = Design { statistics, groups, reach: Reach { max_groups }, epsilon, delta };
+                        let design = Design { statistics, groups, max_groups, epsilon, delta };
                         match plan(&design) {
                             Ok(plan) => {
                                 planned += 1;
-                                let promise = plan.guarantee();
-                                assert!(promise.epsilon <= epsilon && promise.delta <= delta.unwrap_or(0.0));
+                                let guarantee = plan.guarantee();
                                 assert!(
-                                    plan.half_width(0).is_none_or(|width| width >= 0.0 && width.is_finite()),
+                                    guarantee.epsilon <= epsilon
+                                        && guarantee.delta <= delta.unwrap_or(0.0)
+                                );
+                                assert!(
+                                    plan.statistics()[0]
+                                        .half_width()
+                                        .is_none_or(|width| width >= 0.0 && width.is_finite()),
                                     "{design:?}"
                                 );
                                 assert!(
-                                    plan.rank_errors(0).is_none_or(|errors| errors.iter().all(|error| *error >= 0.0))
+                                    plan.statistics()[0].rank_errors().is_none_or(|errors| errors
+                                        .iter()
+                                        .all(|error| *error >= 0.0))
                                 );
                             }
                             Err(error) => {
                                 refused += 1;
                                 let message = error.to_string();
-                                assert!(message.len() > 20 && !message.contains("NotCertified"), "{message}");
+                                assert!(
+                                    message.len() > 20 && !message.contains("NotCertified"),
+                                    "{message}"
+                                );
                             }
                         }
                     }
@@ -72,14 +99,17 @@ fn no_design_panics() {
 fn statistics_that_nobody_moves_cost_nothing() {
     let grid = Grid::around_midpoint(7.0, 7.0, false).unwrap();
     let design = Design {
-        statistics: vec![Statistic::Sum { grid, contribution: Contribution::Rows(5) }],
+        statistics: vec![Statistic::Sum { column: 0, grid, contribution: Contribution::Rows(5) }],
         groups: Groups::Public(2),
-        reach: Reach { max_groups: 3 },
+        max_groups: 3,
         epsilon: 1.0,
         delta: None,
     };
     let plan = plan(&design).unwrap();
-    assert_eq!((plan.mechanism(0), plan.charge().event, plan.half_width(0)), (Some("constant"), None, Some(0.0)));
+    assert_eq!(
+        (plan.statistics()[0].mechanism(), plan.cost().event, plan.statistics()[0].half_width()),
+        ("constant", None, Some(0.0))
+    );
     let exact = Exact { units: vec![], totals: vec![Totals::Integers(vec![0, 0])] };
     let released = plan.release(&exact, &mut SeededRandom::new(1)).unwrap();
     assert_eq!(released.statistics, [Noisy::Numbers { steps: vec![0, 0], step: grid.step }]);
@@ -90,10 +120,15 @@ fn totals_that_do_not_fit_are_refused_without_a_word_about_them() {
     let design = Design {
         statistics: vec![
             Statistic::Units,
-            Statistic::Quantiles { grid: Grid::for_values(0.0, 9.0, true).unwrap(), max_rows: 1, points: vec![0.5] },
+            Statistic::Quantiles {
+                column: 0,
+                grid: Grid::for_values(0.0, 9.0, true).unwrap(),
+                max_rows: 1,
+                points: vec![0.5],
+            },
         ],
         groups: Groups::Found,
-        reach: Reach { max_groups: 1 },
+        max_groups: 1,
         epsilon: 1.0,
         delta: Some(1e-6),
     };
@@ -109,12 +144,18 @@ fn totals_that_do_not_fit_are_refused_without_a_word_about_them() {
         (vec![7777; 3], vec![integers(2), values(2)]),
     ] {
         let error = plan.release(&Exact { units, totals }, &mut random).unwrap_err();
-        assert!(matches!(error, ReleaseError::Mismatch(_)) && !error.to_string().contains('7'), "{error}");
+        assert!(
+            matches!(error, ReleaseError::Mismatch(_)) && !error.to_string().contains('7'),
+            "{error}"
+        );
     }
     // No groups at all is an answer, too.
     let nothing = Exact { units: vec![], totals: vec![integers(0), values(0)] };
     let released = plan.release(&nothing, &mut random).unwrap();
-    assert!(released.kept.is_empty() && released.statistics[0] == Noisy::Numbers { steps: vec![], step: 1.0 });
+    assert!(
+        released.kept.is_empty()
+            && released.statistics[0] == Noisy::Numbers { steps: vec![], step: 1.0 }
+    );
     // Values beyond a grid, and totals at the limits of integers, are clamped.
     let wild = Exact {
         units: vec![u64::MAX],
@@ -125,7 +166,13 @@ fn totals_that_do_not_fit_are_refused_without_a_word_about_them() {
     };
     let released = plan.release(&wild, &mut random).unwrap();
     assert_eq!(released.kept, [0]);
-    assert!(released.statistics[1].quantiles(0).unwrap().iter().all(|value| (0.0..=9.0).contains(value)));
+    assert!(
+        released.statistics[1]
+            .quantiles(0)
+            .unwrap()
+            .iter()
+            .all(|value| (0.0..=9.0).contains(value))
+    );
 }
 
 #[test]

@@ -3,22 +3,28 @@
 use super::{Estimate, surely, together};
 use crate::Grid;
 
-/// The average of a value from the sum `S` of deviations from the centre `c` of its grid and the count `N`, both released: `c + S/N`, moved into the range of the grid.
+/// The average of a value from the sum `S` of deviations from the centre `c` of its grid and the
+/// count `N`, both released: `c + S/N`, moved into the range of the grid.
 ///
 /// # Rules
 /// A count below 1 divides as 1: an empty group has the average `c`, up to noise.
 ///
 /// # Half-width
-/// With `R = S/N` and half-widths `h`, to first order `sqrt(h_S^2 + R^2 h_N^2) / N`; the least count that `h_N` leaves possible divides in place of `N`, which makes up for the rest. Where that is below 1,
-/// the average may be anything, and the half-width is the whole range.
+/// With `R = S/N` and half-widths `h`, to first order `sqrt(h_S^2 + R^2 h_N^2) / N`; the least
+/// count that `h_N` leaves possible divides instead of `N`, which makes up for the rest. Where
+/// that is below 1, the average may be anything, and the half-width is the whole range.
 pub fn average(deviations: Estimate, count: Estimate, grid: &Grid) -> Estimate {
     let (lower, upper) = (grid.value(grid.lower), grid.value(grid.upper));
     let quotient = deviations.value / count.value.max(1.0);
     // Deviations of the average are within those of the values.
     let quotient = quotient.max(lower - grid.centre).min(upper - grid.centre);
-    let half_width = surely(count, 1.0)
-        .map_or(f64::INFINITY, |least| together(&[deviations.half_width, quotient * count.half_width]) / least);
-    Estimate { value: (grid.centre + quotient).max(lower).min(upper), half_width: half_width.min(upper - lower) }
+    let half_width = surely(count, 1.0).map_or(f64::INFINITY, |least| {
+        together(&[deviations.half_width, quotient * count.half_width]) / least
+    });
+    Estimate {
+        value: (grid.centre + quotient).max(lower).min(upper),
+        half_width: half_width.min(upper - lower),
+    }
 }
 
 #[cfg(test)]
@@ -32,8 +38,10 @@ mod tests {
 
     #[test]
     fn golden_average() {
-        let (deviations, count) =
-            (Estimate { value: -2000.0, half_width: 30.0 }, Estimate { value: 100.0, half_width: 2.0 });
+        let (deviations, count) = (
+            Estimate { value: -2000.0, half_width: 30.0 },
+            Estimate { value: 100.0, half_width: 2.0 },
+        );
         let found = average(deviations, count, &ages());
         // 60 - 20, and sqrt(30^2 + (20 * 2)^2) / 98.
         assert_eq!(found, Estimate { value: 40.0, half_width: 50.0 / 98.0 });
@@ -71,7 +79,9 @@ mod tests {
             -scale * uniform.signum() * (1.0 - 2.0 * uniform.abs()).ln()
         };
         let quantile = 20f64.ln();
-        for (exact_count, mean) in [(3.0, 50.0), (10.0, 20.0), (40.0, 110.0), (1000.0, 0.5), (1e6, 61.0)] {
+        for (exact_count, mean) in
+            [(3.0, 50.0), (10.0, 20.0), (40.0, 110.0), (1000.0, 0.5), (1e6, 61.0)]
+        {
             let deviations = exact_count * (mean - grid.centre);
             let tries = 20_000;
             let covered = (0..tries).filter(|_| {

@@ -10,7 +10,7 @@ pub use count::count;
 pub use sum::{sum, sum_around_centre};
 pub use variance::{VarianceForm, standard_deviation, variance};
 
-use crate::{Plan, Released};
+use crate::{ReleasePlan, Released};
 
 /// A number, and how far it may be from the exact one with probability 0.95. Both are public.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -22,10 +22,11 @@ pub struct Estimate {
 }
 
 impl Released {
-    /// A released number with the half-width that the plan promised; `None` for quantiles, and where there is no such statistic or group. Groups are counted among those shown.
-    pub fn estimate(&self, plan: &Plan, statistic: usize, group: usize) -> Option<Estimate> {
+    /// A released number with the half-width that the plan states; `None` for quantiles, and
+    /// where there is no such statistic or group. Groups are counted among those shown.
+    pub fn estimate(&self, plan: &ReleasePlan, statistic: usize, group: usize) -> Option<Estimate> {
         let value = self.statistics.get(statistic)?.number(group)?;
-        Some(Estimate { value, half_width: plan.half_width(statistic)? })
+        Some(Estimate { value, half_width: plan.statistics().get(statistic)?.half_width()? })
     }
 }
 

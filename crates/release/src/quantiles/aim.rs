@@ -5,7 +5,8 @@ use reticent_noise::randomness::{RandomBits, RandomnessError};
 use reticent_noise::{Weights, choose};
 use reticent_numerics::{Bounds, Enclosure};
 
-/// Where the quantile `point` is looked for: between two cuts that stand for the quantiles `low` and `high`.
+/// Where the quantile `point` is looked for: between two cuts that stand for the quantiles `low`
+/// and `high`.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Aim {
     pub(super) low: f64,
@@ -26,9 +27,11 @@ pub(super) struct Candidate {
 }
 
 impl Aim {
-    /// `c` for ranks in 256ths: `epsilon (high - low) / (2 r max(point - low, high - point))`, over 256.
+    /// `c` for ranks in 256ths: `epsilon (high - low) / (2 r max(point - low, high - point))`,
+    /// over 256.
     pub(super) fn rate<E: Enclosure>(&self, like: &E) -> E {
-        let [low, point, high] = [self.low, self.point, self.high].map(|quantile| like.exactly(quantile));
+        let [low, point, high] =
+            [self.low, self.point, self.high].map(|quantile| like.exactly(quantile));
         let longer = (point.clone() - low.clone()).max(high.clone() - point);
         let rows = like.exactly(2.0 * f64::from(self.max_rows) * SHARES as f64);
         like.exactly(self.epsilon) * (high - low) / (longer * rows)
@@ -36,9 +39,11 @@ impl Aim {
 
     /// `T`, in 256ths.
     fn target<E: Enclosure>(&self, like: &E) -> E {
-        let [low, point, high] = [self.low, self.point, self.high].map(|quantile| like.exactly(quantile));
+        let [low, point, high] =
+            [self.low, self.point, self.high].map(|quantile| like.exactly(quantile));
         let (from, to) = self.ranks;
-        whole(from, like) + whole(to.saturating_sub(from), like) * ((point - low.clone()) / (high - low))
+        whole(from, like)
+            + whole(to.saturating_sub(from), like) * ((point - low.clone()) / (high - low))
     }
 }
 
@@ -57,7 +62,7 @@ fn whole<E: Enclosure>(n: u128, like: &E) -> E {
     if n <= 1 << 53 { like.exactly(n as f64) } else { like.integer(n as i128) }
 }
 
-/// The place of the candidate that is chosen; 0 where there are none.
+/// The index of the candidate that is chosen; 0 where there are none.
 pub(super) fn nearest<R: RandomBits + ?Sized>(
     aim: &Aim,
     candidates: Vec<Candidate>,
@@ -96,17 +101,23 @@ mod tests {
 
     #[test]
     fn weights_are_those_of_the_formula_at_every_precision() {
-        let aim = Aim { low: 0.2, point: 0.5, high: 0.9, ranks: (256, 2816), max_rows: 3, epsilon: 1.2 };
+        let aim =
+            Aim { low: 0.2, point: 0.5, high: 0.9, ranks: (256, 2816), max_rows: 3, epsilon: 1.2 };
         // s = 3/7; T = 1 + 10 s values; c = 1.2 / (2 * 3 * 4/7) a value.
         let (target, rate) = (1.0 + 30.0 / 7.0, 1.2 * 7.0 / 24.0);
-        for (low, high, points) in [(0u128, 256, 1u64), (512, 1024, 5), (1280, 1536, 1), (1792, 2816, 1000)] {
+        for (low, high, points) in
+            [(0u128, 256, 1u64), (512, 1024, 5), (1280, 1536, 1), (1792, 2816, 1000)]
+        {
             let distance = (target - high as f64 / 256.0).max(low as f64 / 256.0 - target).max(0.0);
             let formula = points as f64 * (-rate * distance).exp();
             let candidate = Candidate { low, high, points };
             let quick = candidate.weight(&aim.rate(&Bounds::ONE), &aim.target(&Bounds::ONE));
             let wide = candidate.weight(&aim.rate(&Wide::ONE), &aim.target(&Wide::ONE)).bounds();
             for found in [quick, wide] {
-                assert!((found.estimate() / formula - 1.0).abs() < 1e-12, "{low} {high}: {found:?} {formula}");
+                assert!(
+                    (found.estimate() / formula - 1.0).abs() < 1e-12,
+                    "{low} {high}: {found:?} {formula}"
+                );
             }
             assert!(quick.lower() <= wide.upper() && wide.lower() <= quick.upper());
         }

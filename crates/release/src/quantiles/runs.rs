@@ -3,7 +3,8 @@
 use super::SHARES;
 use crate::Grid;
 
-/// Neighbouring points, before all of which, and up to all of which, there are the same numbers of values: one point where values are, or all points between two of these.
+/// Neighbouring points, before all of which, and up to all of which, there are the same numbers of
+/// values: one point where values are, or all points between two of these.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Run {
     pub(super) first: i64,
@@ -19,7 +20,8 @@ impl Run {
 
     /// The rank of a cut through a point of the run, in 256ths of a value.
     pub(super) fn rank(&self, share: u64) -> u128 {
-        u128::from(self.below) * u128::from(SHARES) + u128::from(self.up_to - self.below) * u128::from(share)
+        u128::from(self.below) * u128::from(SHARES)
+            + u128::from(self.up_to - self.below) * u128::from(share)
     }
 }
 
@@ -38,7 +40,9 @@ pub(super) fn runs(grid: &Grid, values: &[(i64, u64)]) -> Vec<Run> {
         let before = seen;
         seen = seen.saturating_add(count);
         // Points that were clamped together.
-        if let Some(run) = runs.last_mut().filter(|run| run.first == value && next.is_none_or(|next| next > value)) {
+        if let Some(run) =
+            runs.last_mut().filter(|run| run.first == value && next.is_none_or(|next| next > value))
+        {
             run.up_to = seen;
             continue;
         }
@@ -49,7 +53,12 @@ pub(super) fn runs(grid: &Grid, values: &[(i64, u64)]) -> Vec<Run> {
         next = value.checked_add(1).filter(|&next| next <= upper);
     }
     if let Some(first) = next {
-        runs.push(Run { first, points: upper.abs_diff(first).saturating_add(1), below: seen, up_to: seen });
+        runs.push(Run {
+            first,
+            points: upper.abs_diff(first).saturating_add(1),
+            below: seen,
+            up_to: seen,
+        });
     }
     runs
 }

@@ -35,22 +35,29 @@ impl Selection {
         }
     }
 
-    /// What runs, with its exception or, for a filter that adds up exceptions by themselves, without. The coins of the groups are independent, and are charged one by one.
-    pub(crate) fn event(&self, with_exception: bool) -> Option<Event> {
-        let excepted = |delta: f64| if with_exception { delta } else { 0.0 };
+    /// What runs, with its delta or, for a filter that adds up deltas by themselves,
+    /// without. The coins of the groups are independent, and are charged one by one.
+    pub(crate) fn event(&self, with_delta: bool) -> Option<Event> {
+        let delta_of = |delta: f64| if with_delta { delta } else { 0.0 };
         match self {
             Selection::Optimal { rule, groups } => {
-                let event = Event::Approximate { epsilon: rule.epsilon(), delta: excepted(rule.delta()) };
+                let event =
+                    Event::Approximate { epsilon: rule.epsilon(), delta: delta_of(rule.delta()) };
                 let times = u64::from(*groups);
-                Some(if times == 1 { event } else { Event::Repetition { times, event: Box::new(event) } })
+                Some(if times == 1 {
+                    event
+                } else {
+                    Event::Repetition { times, event: Box::new(event) }
+                })
             }
             Selection::Threshold(threshold) => {
-                with_exception.then_some(Event::Approximate { epsilon: 0.0, delta: threshold.delta })
+                with_delta.then_some(Event::Approximate { epsilon: 0.0, delta: threshold.delta })
             }
         }
     }
 
-    /// The least count, of units or (if a threshold is on rows) of rows, with which a group is shown with probability 1/2 at least.
+    /// The least count, of units or (if a threshold is on rows) of rows, with which a group is
+    /// shown with probability 1/2 at least.
     pub(crate) fn shown_at_half(&self) -> u64 {
         match self {
             Selection::Optimal { rule, .. } => rule.shown_at_half(),

@@ -13,18 +13,24 @@ use std::cmp::Ordering;
 ///
 /// `p(n) = min(e^eps p(n-1) + delta, 1 - e^-eps (1 - p(n-1) - delta), 1)`.
 ///
-/// While `p(n-1) <= (1 - delta)/(1 + e^eps)`, which is up to some `n = c`, the first is the least, and solved it is `p(n) = delta (e^(n eps) - 1)/(e^eps - 1)`. From there on the second is, and
-/// `1 - p(c + m) = e^(-m eps) (1 - p(c)) - delta (1 - e^(-m eps))/(e^eps - 1)`, until that is no longer positive and `p` is 1.
+/// While `p(n-1) <= (1 - delta)/(1 + e^eps)`, which is up to some `n = c`, the first is the least,
+/// and solved it is `p(n) = delta (e^(n eps) - 1)/(e^eps - 1)`. From there on the second is, and
+/// `1 - p(c + m) = e^(-m eps) (1 - p(c)) - delta (1 - e^(-m eps))/(e^eps - 1)`, until that is no
+/// longer positive and `p` is 1.
 ///
 /// # Guarantee
-/// `(eps, delta)`-differential privacy of the set of groups shown, for a unit that is in one group, and no rule shows any group more often. With `k` groups a unit, `(eps, delta)` are the `k`-th parts of what all together cost. `p` does not
-/// decrease, so that of the four inequalities for one group (shown or not, unit added or removed) two are those above and the other two follow.
+/// `(eps, delta)`-differential privacy of the set of groups shown, for a unit that is in one group,
+/// and no rule shows any group more often. With `k` groups a unit, `(eps, delta)` are the `k`-th
+/// parts of what all together cost. `p` does not decrease, so that of the four inequalities for one
+/// group (shown or not, unit added or removed) two are those above and the other two follow.
 ///
 /// # Numerics
-/// Nothing is rounded: `p(n)` is evaluated at whatever precision the coin asks for, from the very `eps` and `delta` that are charged. `c`, and where `p` reaches 1, are proved.
+/// Nothing is rounded: `p(n)` is evaluated at whatever precision the coin asks for, from the very
+/// `eps` and `delta` that are charged. `c`, and where `p` reaches 1, are proved.
 ///
 /// # References
-/// Desfontaines, Voss, Gipson, Mandayam, *Differentially private partition selection*, 2022, Theorem 1.
+/// Desfontaines, Voss, Gipson, Mandayam, *Differentially private partition selection*, 2022,
+/// Theorem 1.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct OptimalSelection {
     epsilon: f64,
@@ -48,7 +54,8 @@ impl OptimalSelection {
     /// If groups would have to be of more than 1e15 units, or the turning points cannot be proved.
     pub(crate) fn new(epsilon: f64, delta: f64) -> Result<Self, ReleaseError> {
         let unknown = OptimalSelection { epsilon, delta, crossing: 0, certain: u64::MAX };
-        // From delta (e^((n-1) eps) - 1)/(e^eps - 1) <= (1 - delta)/(1 + e^eps), that is (n - 1) eps <= ln(1 + ...).
+        // From delta (e^((n-1) eps) - 1)/(e^eps - 1) <= (1 - delta)/(1 + e^eps), that is (n - 1)
+        // eps <= ln(1 + ...).
         let growth = epsilon.exp_m1() / delta;
         let guess = ((1.0 - delta) / (1.0 + epsilon.exp()) * growth).ln_1p() / epsilon;
         let crossing = last_where(guess.floor() + 1.0, |n| unknown.first_rule_holds(n))?;
@@ -70,7 +77,11 @@ impl OptimalSelection {
     }
 
     /// Whether a group is shown. One without units never is.
-    pub(crate) fn draw<R: RandomBits + ?Sized>(&self, units: u64, random: &mut R) -> Result<bool, RandomnessError> {
+    pub(crate) fn draw<R: RandomBits + ?Sized>(
+        &self,
+        units: u64,
+        random: &mut R,
+    ) -> Result<bool, RandomnessError> {
         if units == 0 {
             return Ok(false);
         }
@@ -93,7 +104,11 @@ impl OptimalSelection {
         let (mut low, mut high) = (0, self.certain);
         while high - low > 1 {
             let middle = low + (high - low) / 2;
-            if self.probability(middle, &Bounds::ONE).lower() >= 0.5 { high = middle } else { low = middle }
+            if self.probability(middle, &Bounds::ONE).lower() >= 0.5 {
+                high = middle
+            } else {
+                low = middle
+            }
         }
         high
     }
@@ -116,15 +131,17 @@ impl OptimalSelection {
     /// Whether `p(n-1) <= (1 - delta)/(1 + e^eps)`; `None` where that cannot be proved.
     fn first_rule_holds(&self, n: u64) -> Option<bool> {
         let before = n.saturating_sub(1);
-        let sign =
-            sign(self.beyond_turn(before, &Wide::ONE), || self.beyond_turn(before, &Big::exact(1.0, LONG_PRECISION)));
+        let sign = sign(self.beyond_turn(before, &Wide::ONE), || {
+            self.beyond_turn(before, &Big::exact(1.0, LONG_PRECISION))
+        });
         sign.map(|sign| sign != Ordering::Greater)
     }
 
     /// `p(n) - (1 - delta)/(1 + e^eps)`, by the first rule.
     fn beyond_turn<E: Enclosure>(&self, n: u64, like: &E) -> E {
         let one = like.exactly(1.0);
-        let turn = (one.clone() - like.exactly(self.delta)) / (one + like.exactly(self.epsilon).exp());
+        let turn =
+            (one.clone() - like.exactly(self.delta)) / (one + like.exactly(self.epsilon).exp());
         self.risen(n, like) - turn
     }
 
@@ -133,7 +150,8 @@ impl OptimalSelection {
         if n <= self.crossing {
             return Some(true);
         }
-        let sign = sign(self.missing(n, &Wide::ONE), || self.missing(n, &Big::exact(1.0, LONG_PRECISION)));
+        let sign =
+            sign(self.missing(n, &Wide::ONE), || self.missing(n, &Big::exact(1.0, LONG_PRECISION)));
         sign.map(|sign| sign == Ordering::Greater)
     }
 }
@@ -144,19 +162,24 @@ fn sign(short: Wide, long: impl FnOnce() -> Big) -> Option<Ordering> {
     of(short.bounds()).or_else(|| of(long().bounds()))
 }
 
-/// The last integer from 1 on at which a statement holds that holds up to some integer and not beyond, near a guess.
+/// The last integer from 1 on at which a statement holds that holds up to some integer and not
+/// beyond, near a guess.
 fn last_where(guess: f64, holds: impl Fn(u64) -> Option<bool>) -> Result<u64, ReleaseError> {
-    let refuse = |reason: &str| ReleaseError::Refused(format!("groups cannot be selected with this budget: {reason}"));
+    let refuse = |reason: &str| {
+        ReleaseError::Refused(format!("groups cannot be selected with this budget: {reason}"))
+    };
     if guess.is_nan() || guess > MOST_UNITS {
         return Err(refuse(
-            "only groups of more than 1e15 units would be shown; give a larger epsilon or delta, or lower max_groups",
+            "only groups of more than 1e15 units would be shown; give a larger epsilon or delta, \
+             or lower max_groups",
         ));
     }
     let mut n = guess.max(1.0) as u64;
     for _ in 0..64 {
         let open = || {
             refuse(
-                "a turning point of its probabilities could not be proved; change epsilon or delta in the last digit",
+                "a turning point of its probabilities could not be proved; change epsilon or delta \
+                 in the last digit",
             )
         };
         let here = holds(n).ok_or_else(open)?;
@@ -191,10 +214,19 @@ mod tests {
     use reticent_noise::randomness::SeededRandom;
 
     fn rules() -> Vec<OptimalSelection> {
-        [(1.0, 1e-5), (0.1, 1e-10), (3.0, 0.01), (0.01, 1e-3), (50.0, 1e-12), (0.5, 1e-300), (1e-4, 1e-6), (700.0, 0.3)]
-            .into_iter()
-            .map(|(epsilon, delta)| OptimalSelection::new(epsilon, delta).expect("valid"))
-            .collect()
+        [
+            (1.0, 1e-5),
+            (0.1, 1e-10),
+            (3.0, 0.01),
+            (0.01, 1e-3),
+            (50.0, 1e-12),
+            (0.5, 1e-300),
+            (1e-4, 1e-6),
+            (700.0, 0.3),
+        ]
+        .into_iter()
+        .map(|(epsilon, delta)| OptimalSelection::new(epsilon, delta).expect("valid"))
+        .collect()
     }
 
     #[test]
@@ -210,27 +242,46 @@ mod tests {
         }
     }
 
-    /// All four inequalities between neighbours, for every number of units (the first 1500 and those at the turning points), with enough bits for a `delta` of 1e-300.
+    /// All four inequalities between neighbours, for every number of units (the first 1500 and
+    /// those at the turning points), with enough bits for a `delta` of 1e-300.
     #[test]
     fn no_number_of_units_breaks_the_promise() {
         for rule in rules() {
-            let like = Big::exact(1.0, if rule.delta < 1e-100 || rule.epsilon > 100.0 { 1400 } else { 400 });
-            // The inequality that is attained holds with equality, which no enclosure decides: a slack of 1e-60 of both sides.
+            let like = Big::exact(
+                1.0,
+                if rule.delta < 1e-100 || rule.epsilon > 100.0 { 1400 } else { 400 },
+            );
+            // The inequality that is attained holds with equality, which no enclosure decides: a
+            // slack of 1e-60 of both sides.
             let slack = like.exactly(1.0) + like.exactly(1e-60);
-            let at_most =
-                |a: Big, b: Big| a.compare(&(b * slack.clone())) == Some(Ordering::Less) || a.bounds().upper() <= 0.0;
+            let at_most = |a: Big, b: Big| {
+                a.compare(&(b * slack.clone())) == Some(Ordering::Less) || a.bounds().upper() <= 0.0
+            };
             let (e, d) = (like.exactly(rule.epsilon).exp(), like.exactly(rule.delta));
             let steps = (rule.certain + 2).min(1500);
-            let places = (1..=steps)
+            let counts = (1..=steps)
                 .chain(rule.crossing.saturating_sub(3).max(1)..=rule.crossing + 3)
                 .chain(rule.certain - 1..=rule.certain + 2);
-            for n in places {
+            for n in counts {
                 let (before, here) = (rule.probability(n - 1, &like), rule.probability(n, &like));
-                let (not_before, not_here) = (like.exactly(1.0) - before.clone(), like.exactly(1.0) - here.clone());
-                assert!(at_most(here.clone(), e.clone() * before.clone() + d.clone()), "{rule:?} {n}: shown");
-                assert!(at_most(before, e.clone() * here + d.clone()), "{rule:?} {n}: shown before");
-                assert!(at_most(not_here.clone(), e.clone() * not_before.clone() + d.clone()), "{rule:?} {n}: hidden");
-                assert!(at_most(not_before, e.clone() * not_here + d.clone()), "{rule:?} {n}: hidden before");
+                let (not_before, not_here) =
+                    (like.exactly(1.0) - before.clone(), like.exactly(1.0) - here.clone());
+                assert!(
+                    at_most(here.clone(), e.clone() * before.clone() + d.clone()),
+                    "{rule:?} {n}: shown"
+                );
+                assert!(
+                    at_most(before, e.clone() * here + d.clone()),
+                    "{rule:?} {n}: shown before"
+                );
+                assert!(
+                    at_most(not_here.clone(), e.clone() * not_before.clone() + d.clone()),
+                    "{rule:?} {n}: hidden"
+                );
+                assert!(
+                    at_most(not_before, e.clone() * not_here + d.clone()),
+                    "{rule:?} {n}: hidden before"
+                );
             }
         }
     }
@@ -245,7 +296,8 @@ mod tests {
         );
         assert_eq!(rule.probability(rule.certain, &Bounds::ONE), Bounds::ONE);
         assert!(rule.probability(rule.certain - 1, &Bounds::ONE).upper() < 1.0);
-        // Laplace noise with the threshold 1 + ln(1/(2 delta)) = 11.8 shows a group of 11.8 with probability 1/2; this rule shows one of 12.
+        // Laplace noise with the threshold 1 + ln(1/(2 delta)) = 11.8 shows a group of 11.8 with
+        // probability 1/2; this rule shows one of 12.
         assert_eq!(rule.shown_at_half(), 12);
         for budget in [(1e-14, 1e-30), (0.0, 0.1)] {
             assert!(OptimalSelection::new(budget.0, budget.1).is_err(), "{budget:?}");
@@ -261,12 +313,17 @@ mod tests {
             let tries = 40_000;
             let shown = (0..tries).filter(|_| rule.draw(n, &mut random).expect("seeded")).count();
             let deviation = |p: f64| (f64::from(tries) * p * (1.0 - p)).sqrt();
-            // Six standard deviations: 2e-9 for each of five; for p = 1e-3 the Poisson tail makes it 1e-7.
-            assert!((shown as f64 - f64::from(tries) * p).abs() <= 6.0 * deviation(p), "{n}: {shown}");
+            // Six standard deviations: 2e-9 for each of five; for p = 1e-3 the Poisson tail makes
+            // it 1e-7.
+            assert!(
+                (shown as f64 - f64::from(tries) * p).abs() <= 6.0 * deviation(p),
+                "{n}: {shown}"
+            );
             // Power: a group of one unit more is told apart.
             let other = rule.probability(n + 1, &Bounds::ONE).estimate();
             assert!(
-                (shown as f64 - f64::from(tries) * other).abs() > 6.0 * deviation(other.min(0.999)) || n > 12,
+                (shown as f64 - f64::from(tries) * other).abs() > 6.0 * deviation(other.min(0.999))
+                    || n > 12,
                 "{n}"
             );
         }
