@@ -1,12 +1,9 @@
 //! The answer: exact totals, noise, and the rest of the query over released figures.
 
-use crate::engine::{GroupKeys, Layout, SecretKey, exact_totals};
 use crate::error::QueryError;
 use crate::figures::{Figure, figures};
 use crate::prepare::Prepared;
-use crate::source;
 use crate::sql::{RELEASED, released_schema};
-use crate::tables::{tables_of, with_sources};
 use datafusion::arrow::array::{ArrayRef, AsArray, Float64Array, UInt64Array};
 use datafusion::arrow::compute::{cast, concat_batches, take};
 use datafusion::arrow::datatypes::{DataType, Field, Float64Type, Schema};
@@ -15,11 +12,15 @@ use datafusion::catalog::TableProvider;
 use datafusion::common::ScalarValue;
 use datafusion::datasource::MemTable;
 use datafusion::logical_expr::LogicalPlan;
-use datafusion::physical_plan::{ExecutionPlan, collect};
+use datafusion::physical_plan::collect;
 use futures::FutureExt;
+use reticent_engine::{
+    Engine, EngineError, GroupKeys, GroupTotals, Layout, OpenQuery, SecretKey, Sources,
+    TotalsQuery, tables_of, with_tables,
+};
 use reticent_noise::randomness::SecureRandom;
-use reticent_policy::Policy;
-use reticent_release::{Exact, Noisy, Released};
+use reticent_release::{Noisy, Released};
+use reticent_sources::TableSources;
 use std::collections::HashMap;
 use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
@@ -27,40 +28,41 @@ use std::sync::Arc;
 /// The answer to a query: a table, and how far off its figures may be.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Answer {
-    /// What the noise was added to, before anything was derived from it, in the order of the statistics and of the groups that are shown: for whoever goes on with the figures.
+    /// What the noise was added to, before anything was derived from it, in the order of the
+    /// statistics and of the groups that are shown: for whoever goes on with the figures.
     pub released: Vec<Noisy>,
-    /// The keys of the groups that are shown, in that order; a table without columns where there are no keys.
+    /// The keys of the groups that are shown, in that order; a table without columns where there
+    /// are no keys.
     pub groups: RecordBatch,
     /// The table that the query asked for.
     pub table: RecordBatch,
-    /// For each column of the table the 95% half-width of each of its cells; none for what is not a noisy number.
+    /// For each column of the table the 95% half-width of each of its cells; none for what is not a
+    /// noisy number.
     pub half_widths: Vec<Vec<Option<f64>>>,
 }
 
 /// What an error of the engine may tell where private rows are near: nothing.
-fn closed(place: &'static str) -> impl Fn(datafusion::common::DataFusionError) -> QueryError {
-    move |_| QueryError::Fault { place }
+fn closed(part: &'static str) -> impl Fn(datafusion::common::DataFusionError) -> QueryError {
+    move |_| EngineError::Fault { part }.into()
 }
 
-/// A query whose tables are open: what can be wrong with files has been found, and no row has been read.
+/// A query whose tables are open: what can be wrong with files has been found, and no row has been
+/// read.
+#[derive(Debug)]
 pub struct Opened<'a> {
     prepared: &'a Prepared,
-    input: Arc<dyn ExecutionPlan>,
-}
-
-impl std::fmt::Debug for Opened<'_> {
-    fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(out, "Opened({:?})", self.prepared)
-    }
+    rows: Box<dyn OpenQuery>,
 }
 
 impl Opened<'_> {
-    /// Runs the query: computes the exact totals, adds the noise that was planned, and computes the rest. `progress` is told how many rows were read.
+    /// Runs the query: computes the exact totals, adds the noise that was planned, and computes the
+    /// rest. `progress` is told how many rows were read.
     ///
     /// What it costs must have been paid before: everything is spent once a row has been read.
     ///
     /// # Errors
-    /// [`QueryError::Interrupted`], whatever the cause, a panic among them: the error that is hidden could have been made of rows.
+    /// [`QueryError::Interrupted`], whatever the cause, a panic among them: the error that is
+    /// hidden could have been made of rows.
     pub async fn run(
         &self,
         random: &mut SecureRandom,
@@ -78,61 +80,77 @@ impl Opened<'_> {
         progress: impl Fn(u64) + Send + Sync + 'static,
     ) -> Result<Answer, QueryError> {
         let key = SecretKey::draw(random)?;
-        let (keys, exact) = self.totals(key, progress).await?;
+        let GroupTotals { keys, exact } = self.totals(key, progress).await?;
         let released = self.prepared.plan.release(&exact, random)?;
         drop(exact);
         self.prepared.finish(&keys, &released).await
     }
 
-    /// How the rows are computed.
-    #[cfg(test)]
-    pub(crate) fn input(&self) -> &Arc<dyn ExecutionPlan> {
-        &self.input
-    }
-
-    /// The keys of the groups and the exact totals of bounded contributions.
+    /// The exact totals of bounded contributions.
     pub(crate) async fn totals(
         &self,
         key: SecretKey,
         progress: impl Fn(u64) + Send + Sync + 'static,
-    ) -> Result<(RecordBatch, Exact), QueryError> {
-        let context = self.prepared.context.task_ctx();
-        let (layout, groups) = (self.prepared.layout(), self.prepared.group_keys()?);
-        exact_totals(self.input.clone(), &layout, groups, context, key, progress).await
+    ) -> Result<GroupTotals, QueryError> {
+        Ok(self.rows.totals(key, Arc::new(progress)).await?)
     }
 }
 
 impl Prepared {
-    /// Opens the private tables. Names and types of their columns are compared with the policy; no row is read.
+    /// Opens the private tables: the policy's files, or the sources that are given. Names and types
+    /// of their columns are compared with the policy; no row is read.
     ///
     /// # Errors
     /// If a source cannot be opened.
-    pub async fn open(&self, policy: &Policy) -> Result<Opened<'_>, QueryError> {
-        let mut sources: HashMap<String, Arc<dyn TableProvider>> = HashMap::new();
+    pub async fn open<'a>(
+        &self,
+        sources: impl Into<TableSources<'a>>,
+    ) -> Result<Opened<'_>, QueryError> {
+        self.open_in(&self.engine, sources).await
+    }
+
+    /// The same in another engine than the embedded one.
+    ///
+    /// # Errors
+    /// If a source cannot be opened, or the engine does not take the query.
+    pub async fn open_in<'a>(
+        &self,
+        engine: &dyn Engine,
+        sources: impl Into<TableSources<'a>>,
+    ) -> Result<Opened<'_>, QueryError> {
+        let sources = self.sources(&sources.into())?;
+        let rows = engine.open(&self.totals_query()?, sources).await?;
+        Ok(Opened { prepared: self, rows })
+    }
+
+    /// The private tables that the query reads, open.
+    pub(crate) fn sources(&self, tables: &TableSources<'_>) -> Result<Sources, QueryError> {
+        let mut sources = Sources::new();
         for name in tables_of(&self.aggregation.rows)? {
+            let mut declared = tables.policy().tables().iter();
             // Public ones are in memory already.
-            if let Some(table) = policy.tables().iter().find(|table| table.name() == name && !table.is_public()) {
-                sources.insert(name, source::open(table, policy.folder()).await?);
+            if let Some(table) = declared.find(|table| table.name() == name && !table.is_public()) {
+                sources.insert(name, tables.open(table)?);
             }
         }
-        let rows = with_sources(self.aggregation.rows.clone(), &sources)?;
-        let state = self.context.state();
-        let input = state.create_physical_plan(&rows).await.map_err(closed("the plan of the rows"))?;
-        Ok(Opened { prepared: self, input })
+        Ok(sources)
+    }
+
+    /// What the engine is asked for.
+    pub(crate) fn totals_query(&self) -> Result<TotalsQuery, QueryError> {
+        let rows = self.aggregation.rows.clone();
+        Ok(TotalsQuery { rows, layout: self.layout(), groups: self.group_keys()? })
     }
 
     fn layout(&self) -> Layout {
         let private = &self.aggregation;
         let first_key = usize::from(private.has_unit);
         let first_value = first_key + private.keys.len();
-        let mut measures = private.measures.clone();
-        for measure in &mut measures {
-            measure.value = measure.value.map(|value| first_value + value);
-        }
+        let statistics = self.plan.statistics().iter();
         Layout {
             unit: private.has_unit.then_some(0),
             keys: (first_key..first_value).collect(),
-            measures,
+            statistics: statistics.map(|planned| planned.statistic().clone()).collect(),
             max_groups: private.max_groups,
         }
     }
@@ -140,7 +158,8 @@ impl Prepared {
     /// All combinations of the keys' public values, the last key changing fastest.
     fn group_keys(&self) -> Result<GroupKeys, QueryError> {
         let keys = &self.aggregation.keys;
-        let lists: Option<Vec<&Vec<ScalarValue>>> = keys.iter().map(|key| key.values.as_ref()).collect();
+        let lists: Option<Vec<&Vec<ScalarValue>>> =
+            keys.iter().map(|key| key.values.as_ref()).collect();
         let Some(lists) = lists else { return Ok(GroupKeys::Found) };
         let fault = closed("the list of public groups");
         let groups: usize = lists.iter().map(|list| list.len()).product();
@@ -151,20 +170,26 @@ impl Prepared {
             repeat = repeat.checked_div(list.len()).unwrap_or(0);
             let values = ScalarValue::iter_to_array(list.iter().cloned()).map_err(&fault)?;
             let values = cast(&values, &key.engine_type).map_err(|error| fault(error.into()))?;
-            let places: UInt64Array =
-                (0..groups).map(|group| Some(((group / repeat.max(1)) % list.len()) as u64)).collect();
-            columns.push(take(&values, &places, None).map_err(|error| fault(error.into()))?);
+            let indices: UInt64Array = (0..groups)
+                .map(|group| Some(((group / repeat.max(1)) % list.len()) as u64))
+                .collect();
+            columns.push(take(&values, &indices, None).map_err(|error| fault(error.into()))?);
             fields.push(Field::new(format!("key{}", fields.len()), key.engine_type.clone(), true));
         }
         let options = RecordBatchOptions::new().with_row_count(Some(groups));
-        let batch = RecordBatch::try_new_with_options(Arc::new(Schema::new(fields)), columns, &options);
+        let batch =
+            RecordBatch::try_new_with_options(Arc::new(Schema::new(fields)), columns, &options);
         Ok(GroupKeys::Public(batch.map_err(|error| fault(error.into()))?))
     }
 
     /// The rest of the query over released figures.
-    pub(crate) async fn finish(&self, keys: &RecordBatch, released: &Released) -> Result<Answer, QueryError> {
+    pub(crate) async fn finish(
+        &self,
+        keys: &RecordBatch,
+        released: &Released,
+    ) -> Result<Answer, QueryError> {
         let private = &self.aggregation;
-        let columns = figures(&private.outputs, &private.measures, &self.plan, released);
+        let columns = figures(&private.outputs, &self.plan, released);
         let kept = UInt64Array::from_iter_values(released.kept.iter().map(|&group| group as u64));
         let fault = closed("the table of released figures");
         let schema = Arc::new(released_schema(private));
@@ -179,7 +204,9 @@ impl Prepared {
             arrays.push(numbers(column, &output.data_type).map_err(|error| fault(error.into()))?);
         }
         for column in &columns {
-            arrays.push(Arc::new(column.iter().map(|figure| figure.half_width).collect::<Float64Array>()));
+            arrays.push(Arc::new(
+                column.iter().map(|figure| figure.half_width).collect::<Float64Array>(),
+            ));
         }
         let arrays: Vec<ArrayRef> = arrays
             .iter()
@@ -187,17 +214,23 @@ impl Prepared {
             .map(|(array, field)| cast(array, field.data_type()))
             .collect::<Result<_, _>>()
             .map_err(|error| fault(error.into()))?;
-        let table =
-            RecordBatch::try_new_with_options(schema.clone(), arrays, &options).map_err(|error| fault(error.into()))?;
-        let filled: Arc<dyn TableProvider> = Arc::new(MemTable::try_new(schema, vec![vec![table]]).map_err(&fault)?);
-        let sources = HashMap::from([(RELEASED.to_owned(), filled)]);
-        let after = with_sources(self.after.clone(), &sources)?;
+        let table = RecordBatch::try_new_with_options(schema.clone(), arrays, &options)
+            .map_err(|error| fault(error.into()))?;
+        let table: Arc<dyn TableProvider> =
+            Arc::new(MemTable::try_new(schema, vec![vec![table]]).map_err(&fault)?);
+        let filled = HashMap::from([(RELEASED.to_owned(), table)]);
+        let after = with_tables(self.after.clone(), &filled)?;
         self.rest(&after, released, groups).await
     }
 
-    async fn rest(&self, after: &LogicalPlan, released: &Released, groups: RecordBatch) -> Result<Answer, QueryError> {
+    async fn rest(
+        &self,
+        after: &LogicalPlan,
+        released: &Released,
+        groups: RecordBatch,
+    ) -> Result<Answer, QueryError> {
         let fault = closed("the part of the query above its aggregates");
-        let state = self.context.state();
+        let state = self.engine.context().state();
         let physical = state.create_physical_plan(after).await.map_err(&fault)?;
         let schema = physical.schema();
         let batches = collect(physical, state.task_ctx()).await.map_err(&fault)?;
@@ -211,8 +244,9 @@ impl Prepared {
             .collect();
         let values = whole.columns()[..count].to_vec();
         let options = RecordBatchOptions::new().with_row_count(Some(whole.num_rows()));
-        let table = RecordBatch::try_new_with_options(Arc::new(Schema::new(fields)), values, &options)
-            .map_err(|error| fault(error.into()))?;
+        let table =
+            RecordBatch::try_new_with_options(Arc::new(Schema::new(fields)), values, &options)
+                .map_err(|error| fault(error.into()))?;
         let half_widths = whole.columns()[count..]
             .iter()
             .map(|column| column.as_primitive::<Float64Type>().iter().collect::<Vec<_>>())
@@ -222,7 +256,10 @@ impl Prepared {
 }
 
 /// Figures in the type of their column: counts and sums of integers are integers.
-fn numbers(column: &[Figure], of: &DataType) -> Result<ArrayRef, datafusion::arrow::error::ArrowError> {
+fn numbers(
+    column: &[Figure],
+    of: &DataType,
+) -> Result<ArrayRef, datafusion::arrow::error::ArrowError> {
     let values: Float64Array = column
         .iter()
         .map(|figure| figure.value.map(|value| if of.is_integer() { value.round() } else { value }))

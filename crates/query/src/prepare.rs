@@ -2,20 +2,23 @@
 
 use crate::error::QueryError;
 use crate::preferences::preferences;
-use crate::rules::{context, public_state};
-use crate::source;
-use crate::sql::{Aggregation, Options, Relation, Walk, planner, take_options, understood};
-use crate::tables::{Tables, tables_of};
+use crate::sql::{
+    Aggregation, Options, Relation, Unplanned, Walk, planner, take_options, understood,
+};
+use crate::tables::{Tables, opened};
 use datafusion::logical_expr::LogicalPlan;
-use datafusion::prelude::SessionContext;
 use datafusion::sql::parser::Statement;
 use datafusion::sql::sqlparser::ast;
 use datafusion::sql::sqlparser::dialect::GenericDialect;
-use datafusion::sql::sqlparser::keywords::{Keyword, RESERVED_FOR_COLUMN_ALIAS, RESERVED_FOR_TABLE_ALIAS};
+use datafusion::sql::sqlparser::keywords::{
+    Keyword, RESERVED_FOR_COLUMN_ALIAS, RESERVED_FOR_TABLE_ALIAS,
+};
 use datafusion::sql::sqlparser::parser::Parser;
 use datafusion::sql::sqlparser::tokenizer::{Token, TokenWithSpan};
+use reticent_engine::{Embedded, public_state, tables_of};
 use reticent_policy::{Accounting, Policy};
-use reticent_release::{Design, Groups, NoiseFamily, Plan, Reach, plan_with};
+use reticent_release::{Design, Groups, NoiseFamily, ReleasePlan, plan_with};
+use reticent_sources::TableSources;
 use std::collections::HashMap;
 
 /// How deep parentheses and sub-queries may be nested.
@@ -61,8 +64,9 @@ pub struct Prepared {
     /// The private aggregate and what it needs.
     pub aggregation: Aggregation,
     /// The noise, and what it costs.
-    pub plan: Plan,
-    /// The query in a form that does not depend on spaces, comments, or the case of keywords and of names that are not quoted, without its options.
+    pub plan: ReleasePlan,
+    /// The query in a form that does not depend on spaces, comments, or the case of keywords and of
+    /// names that are not quoted, without its options.
     pub sql: String,
     /// The names of the columns of the answer.
     pub columns: Vec<String>,
@@ -72,7 +76,7 @@ pub struct Prepared {
     pub delta: Option<f64>,
     /// The rest of the query, over the table of released figures.
     pub(crate) after: LogicalPlan,
-    pub(crate) context: SessionContext,
+    pub(crate) engine: Embedded,
 }
 
 impl std::fmt::Debug for Prepared {
@@ -81,13 +85,23 @@ impl std::fmt::Debug for Prepared {
     }
 }
 
-/// Reads, checks and plans a query under a policy. Only public tables are opened.
+/// Reads, checks and plans a query under a policy, whose tables may have sources other than its
+/// files. Only public tables are opened.
 ///
 /// # Errors
 /// If the query cannot be read, asks for what is not offered, or no noise fits.
-pub async fn prepare(policy: &Policy, sql: &str, options: Options) -> Result<Prepared, QueryError> {
+pub async fn prepare<'a>(
+    sources: impl Into<TableSources<'a>>,
+    sql: &str,
+    options: Options,
+) -> Result<Prepared, QueryError> {
+    let sources = sources.into();
+    let policy = sources.policy();
     if sql.len() > LONGEST {
-        return Err(QueryError::Refused(format!("the query has {} bytes; at most {LONGEST} are read", sql.len())));
+        return Err(QueryError::Refused(format!(
+            "the query has {} bytes; at most {LONGEST} are read",
+            sql.len()
+        )));
     }
     let (tokens, own_options) = take_options(sql)?;
     check_size(&tokens)?;
@@ -96,70 +110,96 @@ pub async fn prepare(policy: &Policy, sql: &str, options: Options) -> Result<Pre
     understood(&query)?;
     let sql = canonical(&query);
 
-    let context = context()?;
-    Tables::register(policy, &context)?;
-    let state = context.state();
+    let engine = Embedded::new()?;
+    Tables::register(policy, engine.context())?;
+    let state = engine.context().state();
     let statement = Statement::Statement(Box::new(ast::Statement::Query(query)));
     let raw = state.statement_to_plan(statement).await.map_err(planner)?;
-    let typed = state.analyzer().execute_and_check(raw, state.config_options(), |_, _| {}).map_err(planner)?;
+    let typed = state
+        .analyzer()
+        .execute_and_check(raw, state.config_options(), |_, _| {})
+        .map_err(planner)?;
 
-    // A public table that the query does not read stays closed, and one that it reads is never taken for empty.
+    // A public table that the query does not read stays closed, and one that it reads is never
+    // taken for empty.
     let read = tables_of(&typed)?;
     let mut public = HashMap::new();
     for table in policy.tables().iter().filter(|table| table.is_public()) {
         if read.iter().any(|name| name == table.name()) {
-            public.insert(table.name().to_owned(), source::open(table, policy.folder()).await?);
+            public.insert(table.name().to_owned(), opened(&sources, table)?);
         }
     }
     let tables = Tables::new(policy, public);
     let public = public_state(&state);
     let (max_groups, max_rows) = (options.max_groups, options.max_rows);
     let walk = Walk { state: &public, tables: &tables, max_groups, max_rows };
-    let (released, mut aggregation) = match walk.relation(&walk.without_subqueries(&typed).await?).await? {
-        Relation::Released(inner) => *inner,
-        Relation::Rows(_) => {
-            return Err(QueryError::Refused(
-                "the query would show rows of single people; ask for aggregates, such as COUNT(*), SUM or AVG, by \
+    let (released, Unplanned { mut aggregation, statistics }) =
+        match walk.relation(&walk.without_subqueries(&typed).await?).await? {
+            Relation::Released(inner) => *inner,
+            Relation::Rows(_) => {
+                return Err(QueryError::Refused(
+                "the query would show rows of single people; ask for aggregates, such as COUNT(*), \
+                 SUM or AVG, by \
                  groups that hold many people"
                     .to_owned(),
             ));
-        }
-        Relation::Public(_) => {
-            return Err(QueryError::Refused(
-                "the query reads no private table: its answer is public and needs no noise".to_owned(),
-            ));
-        }
-    };
-    let names: Vec<String> =
-        released.visible.iter().map(|&place| released.plan.schema().field(place).name().clone()).collect();
-    let origins: Vec<Option<usize>> = released.visible.iter().map(|&place| released.origins[place]).collect();
+            }
+            Relation::Public(_) => {
+                return Err(QueryError::Refused(
+                    "the query reads no private table: its answer is public and needs no noise"
+                        .to_owned(),
+                ));
+            }
+        };
+    let names: Vec<String> = released
+        .visible
+        .iter()
+        .map(|&index| released.plan.schema().field(index).name().clone())
+        .collect();
+    let origins: Vec<Option<usize>> =
+        released.visible.iter().map(|&index| released.origins[index]).collect();
     // What an aggregate is called in the answer, rather than by the planner.
     for (output, aggregate) in aggregation.outputs.iter_mut().enumerate() {
-        let shown = origins.iter().position(|origin| *origin == Some(output));
-        aggregate.title = shown.map_or_else(|| aggregate.name.replace("Int64(1)", "*"), |place| names[place].clone());
+        if let Some(shown) = origins.iter().position(|origin| *origin == Some(output)) {
+            aggregate.title.clone_from(&names[shown]);
+        }
     }
     let (after, _) = released.finished()?;
-    // What cannot be planned above the aggregates is found here, and not once the figures are released.
+    // What cannot be planned above the aggregates is found here, and not once the figures are
+    // released.
     state.create_physical_plan(&after).await.map_err(planner)?;
 
     let (epsilon, delta) = price(policy, &options)?;
     let noise = match (policy.budget().accounting(), delta) {
         (_, None) => NoiseFamily::Pure,
         (Accounting::Basic, Some(_)) => NoiseFamily::LeastError,
-        // In this currency Gaussian noise costs a small part of what noise of a pure promise does.
+        // In this currency Gaussian noise costs a small part of what pure noise does.
         (Accounting::ZeroConcentrated, Some(_)) => NoiseFamily::Gaussian,
     };
-    let plan = plan_with(&design(&aggregation, epsilon, delta), &preferences(&aggregation, noise))?;
-    Ok(Prepared { aggregation, plan, sql, columns: names, epsilon, delta, after, context })
+    let preferences = preferences(&aggregation, &statistics, noise);
+    let design = Design {
+        statistics,
+        groups: aggregation.public_groups().map_or(Groups::Found, Groups::Public),
+        max_groups: aggregation.max_groups,
+        epsilon,
+        delta,
+    };
+    let plan = plan_with(&design, &preferences)?;
+    Ok(Prepared { aggregation, plan, sql, columns: names, epsilon, delta, after, engine })
 }
 
-/// Refuses what would make a tree too deep to walk: the parser counts parentheses, but a chain of operators or of sub-queries makes a deep tree without any.
+/// Refuses what would make a tree too deep to walk: the parser counts parentheses, but a chain of
+/// operators or of sub-queries makes a deep tree without any.
 fn check_size(tokens: &[TokenWithSpan]) -> Result<(), QueryError> {
-    let is = |token: &Token, words: &[Keyword]| matches!(token, Token::Word(word) if word.quote_style.is_none() && words.contains(&word.keyword));
+    let is = |token: &Token, words: &[Keyword]| {
+        let Token::Word(word) = token else { return false };
+        word.quote_style.is_none() && words.contains(&word.keyword)
+    };
     let selects = tokens.iter().filter(|token| is(&token.token, &[Keyword::SELECT])).count();
     if selects > MOST_SELECTS {
         return Err(QueryError::Refused(format!(
-            "the query has {selects} SELECTs: at most {MOST_SELECTS} are read; ask in several queries"
+            "the query has {selects} SELECTs: at most {MOST_SELECTS} are read; ask in several \
+             queries"
         )));
     }
     // How many operators follow each other, in each parenthesis that is open.
@@ -176,7 +216,8 @@ fn check_size(tokens: &[TokenWithSpan]) -> Result<(), QueryError> {
             }
             Token::Comma | Token::Period | Token::Number(..) | Token::SingleQuotedString(_) => {}
             token if is(token, &[Keyword::WHEN, Keyword::THEN, Keyword::ELSE]) => {}
-            Token::Word(word) if word.quote_style.is_some() || word.keyword == Keyword::NoKeyword => {}
+            Token::Word(word)
+                if word.quote_style.is_some() || word.keyword == Keyword::NoKeyword => {}
             _ => {
                 if let Some(chain) = chains.last_mut() {
                     *chain += 1;
@@ -188,7 +229,8 @@ fn check_size(tokens: &[TokenWithSpan]) -> Result<(), QueryError> {
         }
         if chains.iter().sum::<usize>() > LONGEST_CHAIN {
             return Err(QueryError::Refused(format!(
-                "the query has more than {LONGEST_CHAIN} operators and keywords in one expression; use IN lists, or ask in \
+                "the query has more than {LONGEST_CHAIN} operators and keywords in one expression; \
+                 use IN lists, or ask in \
                  several queries"
             )));
         }
@@ -196,42 +238,37 @@ fn check_size(tokens: &[TokenWithSpan]) -> Result<(), QueryError> {
     Ok(())
 }
 
-/// What the noise is planned for.
-fn design(aggregation: &Aggregation, epsilon: f64, delta: Option<f64>) -> Design {
-    Design {
-        statistics: aggregation.measures.iter().map(|measure| measure.statistic.clone()).collect(),
-        groups: aggregation.public_groups().map_or(Groups::Found, Groups::Public),
-        reach: Reach { max_groups: aggregation.max_groups },
-        epsilon,
-        delta,
-    }
-}
-
 /// What the query may cost: what it says, or what the policy says.
 fn price(policy: &Policy, options: &Options) -> Result<(f64, Option<f64>), QueryError> {
     let budget = policy.budget();
     let epsilon = options.epsilon.unwrap_or_else(|| budget.query_epsilon());
     if !(epsilon > 0.0 && epsilon.is_finite()) {
-        return Err(QueryError::Refused(format!("epsilon is {epsilon}: a positive number is accepted")));
+        return Err(QueryError::Refused(format!(
+            "epsilon is {epsilon}: a positive number is accepted"
+        )));
     }
     // A question that costs nearly nothing still is a run over private rows, and tells what runs
     // tell.
     let least = budget.min_query_epsilon();
     if epsilon < least {
-        let [epsilon, least] =
-            [epsilon, least].map(|number| if number < 1e-3 { format!("{number:e}") } else { number.to_string() });
+        let [epsilon, least] = [epsilon, least]
+            .map(|number| if number < 1e-3 { format!("{number:e}") } else { number.to_string() });
         return Err(QueryError::Refused(format!(
-            "epsilon is {epsilon}: at least {least} is accepted, which is budget.min_query_epsilon of the policy"
+            "epsilon is {epsilon}: at least {least} is accepted, which is budget.min_query_epsilon \
+             of the policy"
         )));
     }
     let delta = match options.delta {
         None => budget.query_delta(),
         Some(delta) if !(0.0..1.0).contains(&delta) => {
-            return Err(QueryError::Refused(format!("delta is {delta}: a number from 0 to below 1 is accepted")));
+            return Err(QueryError::Refused(format!(
+                "delta is {delta}: a number from 0 to below 1 is accepted"
+            )));
         }
         Some(delta) if delta > 0.0 && budget.delta() == 0.0 => {
             return Err(QueryError::Refused(format!(
-                "delta is {delta}, but the policy's budget has none: leave it out, or add delta to the policy"
+                "delta is {delta}, but the policy's budget has none: leave it out, or add delta to \
+                 the policy"
             )));
         }
         Some(delta) => delta,
@@ -239,11 +276,12 @@ fn price(policy: &Policy, options: &Options) -> Result<(f64, Option<f64>), Query
     Ok((epsilon, (delta > 0.0).then_some(delta)))
 }
 
-/// Words without quotation marks in one case: functions in capitals, everything else in small letters. The planner does not tell the cases apart either.
+/// Words without quotation marks in one case: functions in capitals, everything else in small
+/// letters. The planner does not tell the cases apart either.
 fn folded(mut tokens: Vec<TokenWithSpan>) -> Vec<TokenWithSpan> {
-    for place in 0..tokens.len() {
-        let called = matches!(tokens.get(place + 1).map(|token| &token.token), Some(Token::LParen));
-        if let Token::Word(word) = &mut tokens[place].token
+    for index in 0..tokens.len() {
+        let called = matches!(tokens.get(index + 1).map(|token| &token.token), Some(Token::LParen));
+        if let Token::Word(word) = &mut tokens[index].token
             && word.quote_style.is_none()
         {
             word.value = if called { word.value.to_uppercase() } else { word.value.to_lowercase() };
@@ -254,8 +292,10 @@ fn folded(mut tokens: Vec<TokenWithSpan>) -> Vec<TokenWithSpan> {
 
 /// The text of a query by which it is recognised when it is asked again.
 ///
-/// Two queries of one text must be one query. They are if the text is read back as the very tree that it was written from, since everything that follows depends on that tree alone; so this is tried. A tree whose text is read as another, by some fault
-/// of the writer, is written out node by node, with the places of its words.
+/// Two queries of one text must be one query. They are if the text is read back as the very tree
+/// that it was written from, since everything that follows depends on that tree alone; so this is
+/// tried. A tree whose text is read as another, by some fault of the writer, is written out node by
+/// node, with the positions of its words.
 fn canonical(query: &ast::Query) -> String {
     let text = query.to_string();
     let dialect = GenericDialect {};
@@ -268,24 +308,32 @@ fn canonical(query: &ast::Query) -> String {
 
 fn parse(tokens: Vec<TokenWithSpan>) -> Result<Box<ast::Query>, QueryError> {
     let dialect = GenericDialect {};
-    let mut parser = Parser::new(&dialect).with_recursion_limit(DEEPEST).with_tokens_with_locations(tokens);
-    let mut statements = parser.parse_statements().map_err(|error| QueryError::Syntax(error.to_string()))?;
+    let mut parser =
+        Parser::new(&dialect).with_recursion_limit(DEEPEST).with_tokens_with_locations(tokens);
+    let mut statements =
+        parser.parse_statements().map_err(|error| QueryError::Syntax(error.to_string()))?;
     match (statements.pop(), statements.is_empty()) {
         (Some(ast::Statement::Query(query)), true) => Ok(query),
         (Some(ast::Statement::Explain { .. }), true) => Err(QueryError::Refused(
-            "EXPLAIN inside the SQL is not offered; `reticent explain` shows the plan and its cost".to_owned(),
+            "EXPLAIN inside the SQL is not offered; `reticent explain` shows the plan and its cost"
+                .to_owned(),
         )),
         (Some(_), true) => Err(QueryError::Refused("only SELECT is offered".to_owned())),
-        (Some(_), false) => Err(QueryError::Refused("one statement at a time; write one SELECT".to_owned())),
+        (Some(_), false) => {
+            Err(QueryError::Refused("one statement at a time; write one SELECT".to_owned()))
+        }
         (None, _) => Err(QueryError::Syntax("there is no statement; write a SELECT".to_owned())),
     }
 }
 
-/// Names of tables and columns without regard to case, as SQL has them: words that are not quoted and match a name of the policy are spelt as there.
+/// Names of tables and columns without regard to case, as SQL has them: words that are not quoted
+/// and match a name of the policy are spelt as there.
 fn in_the_policys_case(tokens: Vec<TokenWithSpan>, policy: &Policy) -> Vec<TokenWithSpan> {
     let mut names: HashMap<String, String> = HashMap::new();
     for table in policy.tables() {
-        for name in std::iter::once(table.name()).chain(table.columns().iter().map(|column| column.name())) {
+        for name in
+            std::iter::once(table.name()).chain(table.columns().iter().map(|column| column.name()))
+        {
             if name.to_lowercase() != name {
                 names.insert(name.to_lowercase(), name.to_owned());
             }
@@ -294,26 +342,28 @@ fn in_the_policys_case(tokens: Vec<TokenWithSpan>, policy: &Policy) -> Vec<Token
     let mut spelt = tokens;
     // For each parenthesis that is open, whether a type or a part of a date may stand in it.
     let mut open: Vec<Option<Keyword>> = Vec::new();
-    for place in 0..spelt.len() {
+    for index in 0..spelt.len() {
         let keyword = |at: usize| match spelt.get(at).map(|token| &token.token) {
             Some(Token::Word(word)) if word.quote_style.is_none() => Some(word.keyword),
             _ => None,
         };
-        match spelt[place].token {
-            Token::LParen => open.push(place.checked_sub(1).and_then(keyword)),
+        match spelt[index].token {
+            Token::LParen => open.push(index.checked_sub(1).and_then(keyword)),
             Token::RParen => {
                 open.pop();
             }
             _ => {}
         }
-        let before = place.checked_sub(1).and_then(keyword);
+        let before = index.checked_sub(1).and_then(keyword);
         let inside = open.last().copied().flatten();
-        let a_type = before == Some(Keyword::AS) && matches!(inside, Some(Keyword::CAST | Keyword::TRY_CAST));
-        let a_part = inside == Some(Keyword::EXTRACT) && keyword(place + 1) == Some(Keyword::FROM);
-        // A function's name, or the type before a literal, is not a column; nor is a word that SQL is made of, which has to be quoted to be a name.
-        let next = spelt.get(place + 1).map(|token| &token.token);
+        let a_type = before == Some(Keyword::AS)
+            && matches!(inside, Some(Keyword::CAST | Keyword::TRY_CAST));
+        let a_part = inside == Some(Keyword::EXTRACT) && keyword(index + 1) == Some(Keyword::FROM);
+        // A function's name, or the type before a literal, is not a column; nor is a word that SQL
+        // is made of, which has to be quoted to be a name.
+        let next = spelt.get(index + 1).map(|token| &token.token);
         let called = matches!(next, Some(Token::LParen | Token::SingleQuotedString(_)));
-        let reserved = keyword(place).is_some_and(|word| {
+        let reserved = keyword(index).is_some_and(|word| {
             RESERVED_FOR_TABLE_ALIAS.contains(&word)
                 || RESERVED_FOR_COLUMN_ALIAS.contains(&word)
                 || WORDS.contains(&word)
@@ -321,7 +371,7 @@ fn in_the_policys_case(tokens: Vec<TokenWithSpan>, policy: &Policy) -> Vec<Token
         if a_type || a_part || called || reserved {
             continue;
         }
-        if let Token::Word(word) = &mut spelt[place].token
+        if let Token::Word(word) = &mut spelt[index].token
             && word.quote_style.is_none()
             && let Some(name) = names.get(&word.value.to_lowercase())
         {

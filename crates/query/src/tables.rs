@@ -1,21 +1,19 @@
-//! The tables of a policy as the planner sees them: names, types and public facts. No private table is opened to plan a query.
+//! The tables of a policy as the planner sees them: names, types and public facts. No private table
+//! is opened to plan a query.
 
 use crate::error::QueryError;
-use crate::source::engine_type;
 use crate::sql::{Domain, Facts, Range};
 use datafusion::arrow::datatypes::{Field, Schema};
 use datafusion::catalog::TableProvider;
-use datafusion::common::tree_node::{Transformed, TreeNodeRecursion};
-use datafusion::common::{Column as ColumnName, ScalarValue, TableReference};
-use datafusion::datasource::{empty::EmptyTable, provider_as_source};
-use datafusion::logical_expr::{Expr, LogicalPlan, LogicalPlanBuilder, Projection};
+use datafusion::common::{ScalarValue, TableReference};
+use datafusion::datasource::empty::EmptyTable;
+use datafusion::logical_expr::LogicalPlan;
 use datafusion::prelude::SessionContext;
+use reticent_engine::{SourceTable, with_tables};
 use reticent_policy::{Column, Policy, TablePolicy, Value};
+use reticent_sources::{TableSources, engine_type};
 use std::collections::HashMap;
 use std::sync::Arc;
-
-/// The schema of the tables that hold public parts of a query once they are computed. No query can name it.
-pub(crate) const COMPUTED: &str = "computed";
 
 /// The tables of a policy, and those public ones that are open.
 pub(crate) struct Tables<'a> {
@@ -44,9 +42,13 @@ impl<'a> Tables<'a> {
         self.policy.tables().iter().find(|table| table.name() == name)
     }
 
-    /// The columns of a table, in the engine's types. All may be NULL as far as the engine is concerned: what a policy says is not a reason to crash.
+    /// The columns of a table, in the engine's types. All may be NULL as far as the engine is
+    /// concerned: what a policy says is not a reason to crash.
     pub(crate) fn schema(table: &TablePolicy) -> Schema {
-        let fields = table.columns().iter().map(|column| Field::new(column.name(), engine_type(column.kind()), true));
+        let fields = table
+            .columns()
+            .iter()
+            .map(|column| Field::new(column.name(), engine_type(column.kind()), true));
         Schema::new(fields.collect::<Vec<_>>())
     }
 
@@ -55,7 +57,9 @@ impl<'a> Tables<'a> {
         for table in policy.tables() {
             let empty = Arc::new(EmptyTable::new(Arc::new(Self::schema(table))));
             let name = TableReference::bare(table.name());
-            context.register_table(name, empty).map_err(|error| QueryError::Refused(error.strip_backtrace()))?;
+            context
+                .register_table(name, empty)
+                .map_err(|error| QueryError::Refused(error.strip_backtrace()))?;
         }
         Ok(())
     }
@@ -81,48 +85,14 @@ impl<'a> Tables<'a> {
 
     /// The plan over the public tables that are open.
     pub(crate) fn with_public_sources(&self, plan: LogicalPlan) -> Result<LogicalPlan, QueryError> {
-        with_sources(plan, &self.public)
+        Ok(with_tables(plan, &self.public)?)
     }
 }
 
-/// The plan with each of these tables in the place of the empty one that it was planned with.
-pub(crate) fn with_sources(
-    plan: LogicalPlan,
-    sources: &HashMap<String, Arc<dyn TableProvider>>,
-) -> Result<LogicalPlan, QueryError> {
-    let replaced = plan.transform_up_with_subqueries(|node| {
-        let LogicalPlan::TableScan(scan) = &node else { return Ok(Transformed::no(node)) };
-        let Some(source) = of_policy(&scan.table_name).and_then(|name| sources.get(name)) else {
-            return Ok(Transformed::no(node));
-        };
-        let columns: Vec<Expr> = scan
-            .projected_schema
-            .iter()
-            .map(|(_, field)| Expr::Column(ColumnName::new(Some(scan.table_name.clone()), field.name())))
-            .collect();
-        let opened =
-            LogicalPlanBuilder::scan(scan.table_name.clone(), provider_as_source(source.clone()), None)?.build()?;
-        Ok(Transformed::yes(LogicalPlan::Projection(Projection::try_new(columns, Arc::new(opened))?)))
-    });
-    Ok(replaced.map_err(|error| QueryError::Refused(error.strip_backtrace()))?.data)
-}
-
-/// The name of a table, unless its rows are in memory.
-fn of_policy(name: &TableReference) -> Option<&str> {
-    (name.schema() != Some(COMPUTED)).then(|| name.table())
-}
-
-/// The names of the tables that a plan reads, also inside its expressions.
-pub(crate) fn tables_of(plan: &LogicalPlan) -> Result<Vec<String>, QueryError> {
-    let mut names = Vec::new();
-    plan.apply_with_subqueries(|node| {
-        if let LogicalPlan::TableScan(scan) = node {
-            names.extend(of_policy(&scan.table_name).map(str::to_owned));
-        }
-        Ok(TreeNodeRecursion::Continue)
-    })
-    .map_err(|_| QueryError::Fault { place: "the tables of the query" })?;
-    names.sort();
-    names.dedup();
-    Ok(names)
+/// A table of the policy, open for the engine.
+pub(crate) fn opened(
+    sources: &TableSources<'_>,
+    table: &TablePolicy,
+) -> Result<Arc<dyn TableProvider>, QueryError> {
+    Ok(Arc::new(SourceTable::new(table.name(), sources.open(table)?)))
 }

@@ -1,18 +1,20 @@
-//! Which values a group key can have, from public knowledge alone: the policy's values, integer bounds, and expressions of those.
+//! Which values a group key can have, from public knowledge alone: the policy's values, integer
+//! bounds, and expressions of those.
 //!
-//! A key whose values are public needs no selection of groups: all groups are shown, also the empty ones, and no delta is spent. The list may be too long (groups that are
-//! always empty), never too short for rows that keep to the policy; rows that do not are left out.
+//! A key whose values are public needs no selection of groups: all groups are shown, also the empty
+//! ones, and no delta is spent. The list may be too long (groups that are always empty), never too
+//! short for rows that keep to the policy; rows that do not are left out.
 
 use super::facts::{Domain, Facts};
 use super::range::range_of;
 use crate::error::QueryError;
-use crate::expression::{Total, constant};
 use datafusion::arrow::array::RecordBatch;
 use datafusion::arrow::datatypes::{DataType, Field, Schema};
 use datafusion::common::tree_node::{Transformed, TreeNode, TreeNodeRecursion};
 use datafusion::common::{Column, DFSchema, ScalarValue};
 use datafusion::execution::SessionState;
 use datafusion::logical_expr::{Expr, ExprSchemable, Operator};
+use reticent_engine::{Total, constant};
 use std::sync::Arc;
 
 /// The most values that are listed for one key.
@@ -34,7 +36,9 @@ fn distinct(mut values: Vec<ScalarValue>) -> Vec<ScalarValue> {
         }
     }
     values.sort_by(|a, b| {
-        a.is_null().cmp(&b.is_null()).then_with(|| a.partial_cmp(b).unwrap_or(std::cmp::Ordering::Equal))
+        a.is_null()
+            .cmp(&b.is_null())
+            .then_with(|| a.partial_cmp(b).unwrap_or(std::cmp::Ordering::Equal))
     });
     values.dedup();
     values
@@ -62,7 +66,9 @@ impl Domains<'_> {
                 }
                 if known { Some(values) } else { self.through_children(expression) }
             }
-            Expr::ScalarFunction(call) if matches!(call.func.name(), "floor" | "ceil" | "round" | "trunc") => {
+            Expr::ScalarFunction(call)
+                if matches!(call.func.name(), "floor" | "ceil" | "round" | "trunc") =>
+            {
                 self.through_children(expression).or_else(|| self.whole_numbers(expression))
             }
             Expr::ScalarFunction(call) if call.func.name() == "date_part" => {
@@ -142,7 +148,9 @@ impl Domains<'_> {
                 Expr::Case(case) => case.else_expr.is_none(),
                 Expr::TryCast(_) => true,
                 Expr::Cast(cast) => !cast.field.data_type().is_numeric(),
-                Expr::BinaryExpr(binary) if matches!(binary.op, Operator::Divide | Operator::Modulo) => {
+                Expr::BinaryExpr(binary)
+                    if matches!(binary.op, Operator::Divide | Operator::Modulo) =>
+                {
                     constant(&binary.right).is_none()
                 }
                 Expr::ScalarFunction(call) => call.func.name() == "nullif",
@@ -154,7 +162,8 @@ impl Domains<'_> {
         found
     }
 
-    /// The values of an expression whose arguments each have a known list of values: it is evaluated on all of their combinations.
+    /// The values of an expression whose arguments each have a known list of values: it is
+    /// evaluated on all of their combinations.
     fn through_children(&self, expression: &Expr) -> Option<Vec<ScalarValue>> {
         let mut lists: Vec<Vec<ScalarValue>> = Vec::new();
         let mut known = true;
@@ -172,7 +181,8 @@ impl Domains<'_> {
         if !known || lists.is_empty() {
             return None;
         }
-        let combinations = lists.iter().try_fold(1_usize, |product, list| product.checked_mul(list.len()))?;
+        let combinations =
+            lists.iter().try_fold(1_usize, |product, list| product.checked_mul(list.len()))?;
         if combinations > MOST_VALUES {
             return None;
         }
@@ -185,7 +195,9 @@ impl Domains<'_> {
         lists: &[Vec<ScalarValue>],
         combinations: usize,
     ) -> Result<Vec<ScalarValue>, QueryError> {
-        let failed = |error: datafusion::common::DataFusionError| QueryError::Refused(error.strip_backtrace());
+        let failed = |error: datafusion::common::DataFusionError| {
+            QueryError::Refused(error.strip_backtrace())
+        };
         let mut next = 0;
         let over_columns = expression
             .clone()
@@ -194,7 +206,10 @@ impl Domains<'_> {
                     Transformed::no(child)
                 } else {
                     next += 1;
-                    Transformed::yes(Expr::Column(Column::from_name(format!("argument{}", next - 1))))
+                    Transformed::yes(Expr::Column(Column::from_name(format!(
+                        "argument{}",
+                        next - 1
+                    ))))
                 })
             })
             .map_err(failed)?
@@ -202,27 +217,39 @@ impl Domains<'_> {
         let mut repeat = combinations;
         let mut fields = Vec::new();
         let mut arrays = Vec::new();
-        for (place, list) in lists.iter().enumerate() {
+        for (index, list) in lists.iter().enumerate() {
             repeat /= list.len();
             let column = (0..combinations).map(|row| list[(row / repeat) % list.len()].clone());
             let array = ScalarValue::iter_to_array(column).map_err(failed)?;
-            fields.push(Field::new(format!("argument{place}"), array.data_type().clone(), true));
+            fields.push(Field::new(format!("argument{index}"), array.data_type().clone(), true));
             arrays.push(array);
         }
         let schema = Arc::new(Schema::new(fields));
-        let batch = RecordBatch::try_new(schema.clone(), arrays).map_err(|error| failed(error.into()))?;
+        let batch =
+            RecordBatch::try_new(schema.clone(), arrays).map_err(|error| failed(error.into()))?;
         let schema = DFSchema::try_from(schema.as_ref().clone()).map_err(failed)?;
         let total = Total::new(&schema).expression(&over_columns)?;
         let physical = self.state.create_physical_expr(total, &schema).map_err(failed)?;
-        let values = physical.evaluate(&batch).and_then(|value| value.into_array(combinations)).map_err(failed)?;
-        (0..values.len()).map(|row| ScalarValue::try_from_array(&values, row).map_err(failed)).collect()
+        let values = physical
+            .evaluate(&batch)
+            .and_then(|value| value.into_array(combinations))
+            .map_err(failed)?;
+        (0..values.len())
+            .map(|row| ScalarValue::try_from_array(&values, row).map_err(failed))
+            .collect()
     }
 }
 
 fn whole(first: f64, last: f64, of: &DataType) -> Option<Vec<ScalarValue>> {
-    if !(first.abs() < 9e15 && last.abs() < 9e15 && last >= first && last - first < MOST_VALUES as f64) {
+    if !(first.abs() < 9e15
+        && last.abs() < 9e15
+        && last >= first
+        && last - first < MOST_VALUES as f64)
+    {
         return None;
     }
     // Exact: both are whole and below 2^53.
-    (first as i64..=last as i64).map(|value| ScalarValue::Int64(Some(value)).cast_to(of).ok()).collect()
+    (first as i64..=last as i64)
+        .map(|value| ScalarValue::Int64(Some(value)).cast_to(of).ok())
+        .collect()
 }

@@ -38,6 +38,12 @@ pub(crate) struct Facts {
 
 impl Facts {
     pub(crate) fn unknown() -> Facts {
-        Facts { range: Range::UNKNOWN, domain: Domain::Unknown, unit_range: None, nullable: true, is_unit: false }
+        Facts {
+            range: Range::UNKNOWN,
+            domain: Domain::Unknown,
+            unit_range: None,
+            nullable: true,
+            is_unit: false,
+        }
     }
 }

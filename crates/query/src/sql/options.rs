@@ -1,4 +1,5 @@
-//! `SELECT WITH DIFFERENTIAL_PRIVACY OPTIONS(epsilon = 0.5, ...)`: taken out of the tokens before the SQL is parsed.
+//! `SELECT WITH DIFFERENTIAL_PRIVACY OPTIONS(epsilon = 0.5, ...)`: taken out of the tokens before
+//! the SQL is parsed.
 
 use crate::error::QueryError;
 use datafusion::sql::sqlparser::dialect::GenericDialect;
@@ -59,7 +60,8 @@ fn put<T>(slot: &mut Option<T>, name: &str, value: T) -> Result<(), QueryError> 
 }
 
 fn is_word(token: &Token, word: &str) -> bool {
-    matches!(token, Token::Word(found) if found.quote_style.is_none() && found.value.eq_ignore_ascii_case(word))
+    let Token::Word(found) = token else { return false };
+    found.quote_style.is_none() && found.value.eq_ignore_ascii_case(word)
 }
 
 /// The tokens of a statement without its options, and the options.
@@ -83,7 +85,8 @@ pub(crate) fn take_options(sql: &str) -> Result<(Vec<TokenWithSpan>, Options), Q
         return Ok((tokens, options));
     };
     if starts.len() > 1 {
-        let message = "WITH DIFFERENTIAL_PRIVACY is written twice: one query is one release, and says it once";
+        let message = "WITH DIFFERENTIAL_PRIVACY is written twice: one query is one release, and \
+            says it once";
         return Err(QueryError::Refused(message.into()));
     }
     let first = start + 1;
@@ -96,7 +99,11 @@ pub(crate) fn take_options(sql: &str) -> Result<(Vec<TokenWithSpan>, Options), Q
 }
 
 /// `(name = number, ...)` from `at`; where it ends.
-fn read_list(tokens: &[TokenWithSpan], mut at: usize, options: &mut Options) -> Result<usize, QueryError> {
+fn read_list(
+    tokens: &[TokenWithSpan],
+    mut at: usize,
+    options: &mut Options,
+) -> Result<usize, QueryError> {
     let wrong = || QueryError::Syntax("OPTIONS is followed by (name = number, ...)".to_owned());
     let token = |at: usize| tokens.get(at).map(|token| &token.token).ok_or_else(wrong);
     if token(at)? != &Token::LParen {
@@ -111,7 +118,8 @@ fn read_list(tokens: &[TokenWithSpan], mut at: usize, options: &mut Options) -> 
         if token(at + 1)? != &Token::Eq {
             return Err(wrong());
         }
-        let (sign, number) = if token(at + 2)? == &Token::Minus { (-1.0, at + 3) } else { (1.0, at + 2) };
+        let (sign, number) =
+            if token(at + 2)? == &Token::Minus { (-1.0, at + 3) } else { (1.0, at + 2) };
         let Token::Number(text, _) = token(number)? else { return Err(wrong()) };
         let value: f64 = text.parse().map_err(|_| wrong())?;
         options.set(&name.value.to_lowercase(), sign * value)?;
@@ -130,16 +138,21 @@ mod tests {
 
     #[test]
     fn options_are_taken_out_of_the_statement() {
-        let sql = "select with differential_privacy options(epsilon = 0.5, delta=1e-6, max_groups_contributed = 3) count(*) from t";
+        let sql = "select with differential_privacy options(epsilon = 0.5, delta=1e-6, \
+            max_groups_contributed = 3) count(*) from t";
         let (tokens, options) = take_options(sql).expect("well formed");
-        assert_eq!(options, Options { epsilon: Some(0.5), delta: Some(1e-6), max_groups: Some(3), max_rows: None });
+        assert_eq!(
+            options,
+            Options { epsilon: Some(0.5), delta: Some(1e-6), max_groups: Some(3), max_rows: None }
+        );
         let left: Vec<String> = tokens.iter().map(|token| token.token.to_string()).collect();
         assert_eq!(left.join(" "), "select count ( * ) from t");
     }
 
     #[test]
     fn without_a_list_there_are_no_options() {
-        let (tokens, options) = take_options("SELECT WITH DIFFERENTIAL_PRIVACY COUNT(*) FROM t").expect("well formed");
+        let (tokens, options) =
+            take_options("SELECT WITH DIFFERENTIAL_PRIVACY COUNT(*) FROM t").expect("well formed");
         assert_eq!((tokens.len(), options), (7, Options::default()));
     }
 
@@ -154,9 +167,11 @@ mod tests {
             ("(epsilon = 'x')", "OPTIONS"),
             ("(epsilon = 1", "OPTIONS"),
         ] {
-            let error = take_options(&format!("SELECT WITH DIFFERENTIAL_PRIVACY OPTIONS{list} COUNT(*) FROM t"))
-                .expect_err("refused")
-                .to_string();
+            let error = take_options(&format!(
+                "SELECT WITH DIFFERENTIAL_PRIVACY OPTIONS{list} COUNT(*) FROM t"
+            ))
+            .expect_err("refused")
+            .to_string();
             assert!(error.contains(names), "{list}: {error}");
         }
     }

@@ -1,15 +1,15 @@
-//! The parts of a query that read public tables only: computed first, by themselves, before any private table is opened.
+//! The parts of a query that read public tables only: computed first, by themselves, before any
+//! private table is opened.
 //!
-//! What is joined with private rows or with released figures is then a table in memory, and a sub-query
-//! in an expression is a literal. So no private row has a part in how they are computed, and what can
-//! fail there fails before anything is paid.
+//! What is joined with private rows or with released figures is then a table in memory, and a
+//! sub-query in an expression is a literal. So no private row has a part in how they are computed,
+//! and what can fail there fails before anything is paid.
 
 use super::facts::{Domain, Facts};
 use super::rows::{planner, refused};
 use super::syntax::LONGEST_LIST;
 use super::walk::Walk;
 use crate::error::QueryError;
-use crate::tables::{COMPUTED, tables_of};
 use datafusion::arrow::array::{Array, ArrayRef, AsArray, Float64Array};
 use datafusion::arrow::compute::{cast, concat_batches};
 use datafusion::arrow::datatypes::{DataType, Field, Float64Type, Schema};
@@ -22,12 +22,15 @@ use datafusion::logical_expr::execution_props::ExecutionProps;
 use datafusion::logical_expr::expr::InList;
 use datafusion::logical_expr::expr_rewriter::NamePreserver;
 use datafusion::logical_expr::physical_planning_context::PhysicalPlanningContext;
-use datafusion::logical_expr::{Expr, LogicalPlan, LogicalPlanBuilder, Projection, Subquery, Volatility};
+use datafusion::logical_expr::{
+    Expr, LogicalPlan, LogicalPlanBuilder, Projection, Subquery, Volatility,
+};
 use datafusion::physical_expr::create_physical_expr;
 use datafusion::physical_plan::execute_stream;
 use datafusion::prelude::lit;
 use futures::StreamExt;
 use futures::future::BoxFuture;
+use reticent_engine::{COMPUTED, tables_of};
 use reticent_policy::Privacy;
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -49,11 +52,12 @@ pub(super) struct Computed {
 impl Walk<'_> {
     /// Whether a plan reads public tables only.
     pub(super) fn is_public(&self, plan: &LogicalPlan) -> Result<bool, QueryError> {
-        let is_public = |name: &String| self.tables.policy(name).is_some_and(|table| table.is_public());
+        let is_public =
+            |name: &String| self.tables.policy(name).is_some_and(|table| table.is_public());
         Ok(tables_of(plan)?.iter().all(is_public))
     }
 
-    /// The plan with the value of each sub-query in an expression in its place.
+    /// The plan with the value of each sub-query in its expression.
     pub(crate) fn without_subqueries<'b>(
         &'b self,
         plan: &'b LogicalPlan,
@@ -87,7 +91,8 @@ impl Walk<'_> {
             for subquery in found {
                 if !subquery.outer_ref_columns.is_empty() {
                     return refused(
-                        "a sub-query inside an expression must not refer to the query around it; write a join",
+                        "a sub-query inside an expression must not refer to the query around it; \
+                         write a join",
                     );
                 }
                 let rows = self.rows_of(&subquery.subquery).await?;
@@ -111,7 +116,9 @@ impl Walk<'_> {
             });
             match wrong {
                 Some(error) => Err(error),
-                None => replaced.and_then(|replaced| replaced.data.recompute_schema()).map_err(planner),
+                None => {
+                    replaced.and_then(|replaced| replaced.data.recompute_schema()).map_err(planner)
+                }
             }
         })
     }
@@ -122,19 +129,29 @@ impl Walk<'_> {
         let table = scanned(part).and_then(|name| self.tables.policy(name));
         let name = TableReference::partial(COMPUTED, table.map_or("part", |table| table.name()));
         let scan = MemTable::try_new(rows.schema(), vec![vec![rows.clone()]])
-            .and_then(|memory| LogicalPlanBuilder::scan(name.clone(), provider_as_source(Arc::new(memory)), None))
+            .and_then(|memory| {
+                LogicalPlanBuilder::scan(name.clone(), provider_as_source(Arc::new(memory)), None)
+            })
             .and_then(LogicalPlanBuilder::build)
             .map_err(planner)?;
-        let columns = part.schema().iter().enumerate().map(|(place, (relation, field))| {
-            let column = Column::new(Some(name.clone()), rows.schema().field(place).name());
+        let columns = part.schema().iter().enumerate().map(|(index, (relation, field))| {
+            let column = Column::new(Some(name.clone()), rows.schema().field(index).name());
             Expr::Column(column).alias_qualified(relation.cloned(), field.name())
         });
-        let plan = LogicalPlan::Projection(Projection::try_new(columns.collect(), Arc::new(scan)).map_err(planner)?);
+        let plan = LogicalPlan::Projection(
+            Projection::try_new(columns.collect(), Arc::new(scan)).map_err(planner)?,
+        );
         let shared = Arc::new(plan.clone());
         let fact = |column: Column| {
-            let declared = table.and_then(|table| table.columns().iter().find(|known| known.name() == column.name));
-            let known = declared.map_or_else(Facts::unknown, |declared| self.tables.facts(declared));
-            Facts { domain: Domain::Public { plan: shared.clone(), column, lost: false }, unit_range: None, ..known }
+            let declared = table
+                .and_then(|table| table.columns().iter().find(|known| known.name() == column.name));
+            let known =
+                declared.map_or_else(Facts::unknown, |declared| self.tables.facts(declared));
+            Facts {
+                domain: Domain::Public { plan: shared.clone(), column, lost: false },
+                unit_range: None,
+                ..known
+            }
         };
         let facts = plan.schema().columns().into_iter().map(fact).collect();
         let computed = Computed { plan, facts, rows };
@@ -142,11 +159,14 @@ impl Walk<'_> {
             && let Privacy::Public { unique } = table.privacy()
             && !unique.is_empty()
         {
-            let of = |name: &String| computed.plan.schema().columns().into_iter().find(|column| column.name == *name);
+            let of = |name: &String| {
+                computed.plan.schema().columns().into_iter().find(|column| column.name == *name)
+            };
             let keys: Vec<Expr> = unique.iter().filter_map(of).map(Expr::Column).collect();
             if computed.most_matches(&keys)? > 1 {
                 return refused(format!(
-                    "the policy says that {} identifies a row of the public table {}, but two rows agree in it",
+                    "the policy says that {} identifies a row of the public table {}, but two rows \
+                     agree in it",
                     unique.join(", "),
                     table.name()
                 ));
@@ -155,7 +175,8 @@ impl Walk<'_> {
         Ok(computed)
     }
 
-    /// The rows of a plan that must read public tables only, in one batch, in an order that is the same each time.
+    /// The rows of a plan that must read public tables only, in one batch, in an order that is the
+    /// same each time.
     async fn rows_of(&self, part: &LogicalPlan) -> Result<RecordBatch, QueryError> {
         check(part, |name| self.tables.policy(name).is_some_and(|table| table.is_public()))?;
         let of = match tables_of(part)?.as_slice() {
@@ -164,7 +185,9 @@ impl Walk<'_> {
         };
         let failed = |error: datafusion::common::DataFusionError| {
             let cause = error.strip_backtrace();
-            QueryError::Refused(format!("the part of the query over public data ({of}) cannot be computed: {cause}"))
+            QueryError::Refused(format!(
+                "the part of the query over public data ({of}) cannot be computed: {cause}"
+            ))
         };
         let plan = self.tables.with_public_sources(part.clone())?;
         let physical = self.state.create_physical_plan(&plan).await.map_err(failed)?;
@@ -177,7 +200,8 @@ impl Walk<'_> {
             bytes += batch.get_array_memory_size();
             if rows > MOST_ROWS || bytes > MOST_BYTES {
                 return refused(format!(
-                    "the part of the query over public data ({of}) has more than {MOST_ROWS} rows, or takes more than 1 GiB: \
+                    "the part of the query over public data ({of}) has more than {MOST_ROWS} rows, \
+                     or takes more than 1 GiB: \
                      filter or aggregate it first"
                 ));
             }
@@ -196,7 +220,8 @@ fn check(part: &LogicalPlan, is_public: impl Fn(&str) -> bool) -> Result<(), Que
             && !is_public(scan.table_name.table())
         {
             wrong = Some(format!(
-                "the private table {} is read where only public tables are: a sub-query inside an expression must be \
+                "the private table {} is read where only public tables are: a sub-query inside an \
+                 expression must be \
                  over public tables. Write a join on the privacy unit",
                 scan.table_name.table()
             ));
@@ -207,7 +232,10 @@ fn check(part: &LogicalPlan, is_public: impl Fn(&str) -> bool) -> Result<(), Que
                     && call.func.signature().volatility != Volatility::Immutable
                 {
                     let name = call.func.name();
-                    wrong = Some(format!("the function {name} is not offered: its values change from run to run"));
+                    wrong = Some(format!(
+                        "the function {name} is not offered: its values change \
+                        from run to run"
+                    ));
                 }
                 Ok(TreeNodeRecursion::Continue)
             })
@@ -217,16 +245,21 @@ fn check(part: &LogicalPlan, is_public: impl Fn(&str) -> bool) -> Result<(), Que
     wrong.map_or(Ok(()), refused)
 }
 
-/// The rows with names for their columns that differ, and with one form of each real number: -0.0 is 0.0, and all NaN are one, or NULL.
-fn canonical(rows: &RecordBatch, nan: Option<f64>) -> Result<RecordBatch, datafusion::arrow::error::ArrowError> {
+/// The rows with names for their columns that differ, and with one form of each real number: -0.0
+/// is 0.0, and all NaN are one, or NULL.
+fn canonical(
+    rows: &RecordBatch,
+    nan: Option<f64>,
+) -> Result<RecordBatch, datafusion::arrow::error::ArrowError> {
     let mut columns: Vec<ArrayRef> = Vec::new();
     let mut fields = Vec::new();
-    for (place, column) in rows.columns().iter().enumerate() {
-        fields.push(Field::new(format!("c{place}"), column.data_type().clone(), true));
+    for (index, column) in rows.columns().iter().enumerate() {
+        fields.push(Field::new(format!("c{index}"), column.data_type().clone(), true));
         columns.push(if column.data_type().is_floating() {
             let wide = cast(column, &DataType::Float64)?;
             let plain = |value: f64| if value.is_nan() { nan } else { Some(value + 0.0) };
-            let values = wide.as_primitive::<Float64Type>().iter().map(|value| value.and_then(plain));
+            let values =
+                wide.as_primitive::<Float64Type>().iter().map(|value| value.and_then(plain));
             cast(&values.collect::<Float64Array>(), column.data_type())?
         } else {
             column.clone()
@@ -236,17 +269,23 @@ fn canonical(rows: &RecordBatch, nan: Option<f64>) -> Result<RecordBatch, datafu
     RecordBatch::try_new_with_options(Arc::new(Schema::new(fields)), columns, &options)
 }
 
-/// What a sub-query is in the place where it stands.
+/// What a sub-query is where it stands.
 fn value_of(part: &Expr, values: &[(Subquery, RecordBatch)]) -> Option<Result<Expr, QueryError>> {
-    let rows = |subquery: &Subquery| values.iter().find(|(known, _)| known == subquery).map(|(_, rows)| rows);
-    let scalar = |rows: &RecordBatch, row| ScalarValue::try_from_array(rows.column(0), row).map_err(planner);
+    let rows = |subquery: &Subquery| {
+        values.iter().find(|(known, _)| known == subquery).map(|(_, rows)| rows)
+    };
+    let scalar =
+        |rows: &RecordBatch, row| ScalarValue::try_from_array(rows.column(0), row).map_err(planner);
     match part {
-        Expr::Exists(exists) => rows(&exists.subquery).map(|rows| Ok(lit((rows.num_rows() > 0) != exists.negated))),
+        Expr::Exists(exists) => {
+            rows(&exists.subquery).map(|rows| Ok(lit((rows.num_rows() > 0) != exists.negated)))
+        }
         Expr::ScalarSubquery(subquery) => rows(subquery).map(|rows| match rows.num_rows() {
             0 => ScalarValue::try_new_null(rows.column(0).data_type()).map(lit).map_err(planner),
             1 => scalar(rows, 0).map(lit),
             more => refused(format!(
-                "a sub-query that stands for one value has {more} rows; write an aggregate, or IN (SELECT ...)"
+                "a sub-query that stands for one value has {more} rows; write an aggregate, or IN \
+                 (SELECT ...)"
             )),
         }),
         Expr::InSubquery(within) => rows(&within.subquery).map(|rows| {
@@ -263,10 +302,15 @@ fn value_of(part: &Expr, values: &[(Subquery, RecordBatch)]) -> Option<Result<Ex
                 0 => Ok(lit(within.negated)),
                 1..=LONGEST_LIST => {
                     let list = list.into_iter().map(lit).collect();
-                    Ok(Expr::InList(InList { expr: within.expr.clone(), list, negated: within.negated }))
+                    Ok(Expr::InList(InList {
+                        expr: within.expr.clone(),
+                        list,
+                        negated: within.negated,
+                    }))
                 }
                 more => refused(format!(
-                    "IN (SELECT ...) has {more} values: at most {LONGEST_LIST} are offered; write a join"
+                    "IN (SELECT ...) has {more} values: at most {LONGEST_LIST} are offered; write \
+                     a join"
                 )),
             }
         }),
@@ -275,7 +319,8 @@ fn value_of(part: &Expr, values: &[(Subquery, RecordBatch)]) -> Option<Result<Ex
 }
 
 impl Computed {
-    /// The most rows that agree in these expressions, of those in which none is NULL; without any, all rows.
+    /// The most rows that agree in these expressions, of those in which none is NULL; without any,
+    /// all rows.
     pub(super) fn most_matches(&self, keys: &[Expr]) -> Result<u64, QueryError> {
         if keys.is_empty() {
             return Ok(self.rows.num_rows() as u64);
@@ -294,7 +339,8 @@ impl Computed {
                 .map_err(planner)?;
             columns.push(column);
         }
-        let fields = columns.iter().map(|column| Field::new("key", column.data_type().clone(), true));
+        let fields =
+            columns.iter().map(|column| Field::new("key", column.data_type().clone(), true));
         let options = RecordBatchOptions::new().with_row_count(Some(self.rows.num_rows()));
         let keys = RecordBatch::try_new_with_options(
             Arc::new(Schema::new(fields.collect::<Vec<_>>())),
@@ -302,14 +348,20 @@ impl Computed {
             &options,
         );
         // One more time, for what the expressions make. A join may find that NaN equals NaN.
-        let keys = keys.and_then(|keys| canonical(&keys, Some(f64::NAN))).map_err(|error| planner(error.into()))?;
-        let types = keys.columns().iter().map(|column| SortField::new(column.data_type().clone())).collect();
+        let keys = keys
+            .and_then(|keys| canonical(&keys, Some(f64::NAN)))
+            .map_err(|error| planner(error.into()))?;
+        let types = keys
+            .columns()
+            .iter()
+            .map(|column| SortField::new(column.data_type().clone()))
+            .collect();
         let rows = RowConverter::new(types)
             .and_then(|converter| converter.convert_columns(keys.columns()))
             .map_err(|error| planner(error.into()))?;
         let mut counts: HashMap<&[u8], u64> = HashMap::new();
-        for (place, row) in rows.iter().enumerate() {
-            if keys.columns().iter().all(|column| column.is_valid(place)) {
+        for (index, row) in rows.iter().enumerate() {
+            if keys.columns().iter().all(|column| column.is_valid(index)) {
                 *counts.entry(row.data()).or_insert(0) += 1;
             }
         }

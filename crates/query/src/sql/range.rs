@@ -1,12 +1,12 @@
 //! Between which numbers an expression lies, from the public bounds of its columns.
 //!
-//! Privacy does not rest on this: values are clamped to the range that is found before they are summed. A range that is too narrow would clamp, one that is too wide
-//! would add noise.
+//! Privacy does not rest on this: values are clamped to the range that is found before they are
+//! summed. A range that is too narrow would clamp, one that is too wide would add noise.
 
-use crate::expression::constant;
 use datafusion::arrow::datatypes::DataType;
 use datafusion::common::{Column, ScalarValue};
 use datafusion::logical_expr::{Expr, Operator};
+use reticent_engine::constant;
 
 /// A closed interval; infinite ends are unknown.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -62,7 +62,10 @@ impl Range {
             ]),
             Operator::Modulo if other.is_finite() => {
                 let most = other.lower.abs().max(other.upper.abs());
-                Range::new(if self.lower >= 0.0 { 0.0 } else { -most }, if self.upper <= 0.0 { 0.0 } else { most })
+                Range::new(
+                    if self.lower >= 0.0 { 0.0 } else { -most },
+                    if self.upper <= 0.0 { 0.0 } else { most },
+                )
             }
             _ => Range::UNKNOWN,
         }
@@ -70,7 +73,11 @@ impl Range {
 
     fn absolute(self) -> Range {
         let most = self.lower.abs().max(self.upper.abs());
-        let least = if self.lower <= 0.0 && self.upper >= 0.0 { 0.0 } else { self.lower.abs().min(self.upper.abs()) };
+        let least = if self.lower <= 0.0 && self.upper >= 0.0 {
+            0.0
+        } else {
+            self.lower.abs().min(self.upper.abs())
+        };
         Range::new(least, most)
     }
 }
@@ -84,12 +91,20 @@ pub(crate) fn range_of(expression: &Expr, column: &impl Fn(&Column) -> Range) ->
         Expr::Alias(alias) => of(&alias.expr),
         Expr::BinaryExpr(binary) => of(&binary.left).combined(binary.op, of(&binary.right)),
         Expr::Negative(inner) => Range::new(0.0, 0.0).combined(Operator::Minus, of(inner)),
-        Expr::Cast(cast) if cast.field.data_type().is_integer() => of(&cast.expr).through(f64::trunc),
-        Expr::TryCast(cast) if cast.field.data_type().is_integer() => of(&cast.expr).through(f64::trunc),
+        Expr::Cast(cast) if cast.field.data_type().is_integer() => {
+            of(&cast.expr).through(f64::trunc)
+        }
+        Expr::TryCast(cast) if cast.field.data_type().is_integer() => {
+            of(&cast.expr).through(f64::trunc)
+        }
         Expr::Cast(cast) if number(cast.field.data_type()) => of(&cast.expr),
         Expr::TryCast(cast) if number(cast.field.data_type()) => of(&cast.expr),
         Expr::Case(case) => {
-            let branches = case.when_then_expr.iter().map(|(_, then)| then.as_ref()).chain(case.else_expr.as_deref());
+            let branches = case
+                .when_then_expr
+                .iter()
+                .map(|(_, then)| then.as_ref())
+                .chain(case.else_expr.as_deref());
             branches.map(of).reduce(Range::union).unwrap_or(Range::UNKNOWN)
         }
         Expr::ScalarFunction(call) => function(call.func.name(), &call.args, &of),
@@ -122,9 +137,12 @@ fn function(name: &str, arguments: &[Expr], of: &impl Fn(&Expr) -> Range) -> Ran
         "exp" => first().through(f64::exp),
         "ln" if first().lower > 0.0 => first().through(f64::ln),
         "log10" if first().lower > 0.0 => first().through(f64::log10),
-        "coalesce" | "nvl" => arguments.iter().map(of).reduce(Range::union).unwrap_or(Range::UNKNOWN),
+        "coalesce" | "nvl" => {
+            arguments.iter().map(of).reduce(Range::union).unwrap_or(Range::UNKNOWN)
+        }
         "nullif" => first(),
-        // NULL arguments are passed over, so each argument alone bounds from one side only where all do; the other side is bounded by any.
+        // NULL arguments are passed over, so each argument alone bounds from one side only where
+        // all do; the other side is bounded by any.
         "least" => Range::new(
             arguments.iter().map(|argument| of(argument).lower).fold(f64::INFINITY, f64::min),
             cap(arguments, of, |range| range.upper, f64::INFINITY, f64::min),
@@ -138,7 +156,8 @@ fn function(name: &str, arguments: &[Expr], of: &impl Fn(&Expr) -> Range) -> Ran
     }
 }
 
-/// The bound that a literal argument of `least` or `greatest` gives: a column may be NULL and then does not bound.
+/// The bound that a literal argument of `least` or `greatest` gives: a column may be NULL and then
+/// does not bound.
 fn cap(
     arguments: &[Expr],
     of: &impl Fn(&Expr) -> Range,
@@ -146,8 +165,11 @@ fn cap(
     unknown: f64,
     join: impl Fn(f64, f64) -> f64,
 ) -> f64 {
-    let literals = arguments.iter().filter(|argument| constant(argument).is_some_and(|value| !value.is_null()));
-    let bound = literals.map(|argument| side(of(argument))).filter(|bound| bound.is_finite()).reduce(&join);
+    let literals = arguments
+        .iter()
+        .filter(|argument| constant(argument).is_some_and(|value| !value.is_null()));
+    let bound =
+        literals.map(|argument| side(of(argument))).filter(|bound| bound.is_finite()).reduce(&join);
     bound.unwrap_or_else(|| {
         let all: Vec<f64> = arguments.iter().map(|argument| side(of(argument))).collect();
         // Without a literal the weakest bound holds, whichever arguments are NULL.

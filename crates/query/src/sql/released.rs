@@ -1,12 +1,13 @@
-//! The part of a query above its aggregates: it sees released figures only, and carries their half-widths along.
+//! The part of a query above its aggregates: it sees released figures only, and carries their
+//! half-widths along.
 //!
-//! Half-widths of an expression `e` of released columns `c_i` with half-widths `h_i` are `sqrt(sum_i (e(c_i + h_i) - e)^2)`: to first order the half-width of a function of
-//! independent errors.
+//! Half-widths of an expression `e` of released columns `c_i` with half-widths `h_i` are
+//! `sqrt(sum_i (e(c_i + h_i) - e)^2)`: to first order the half-width of a function of independent
+//! errors.
 
 use super::aggregation::Aggregation;
 use super::rows::{condition, plain_column, planner, refused};
 use crate::error::QueryError;
-use crate::expression::Total;
 use datafusion::arrow::datatypes::{DataType, Field, Schema};
 use datafusion::common::Column;
 use datafusion::common::tree_node::{Transformed, TreeNode};
@@ -14,19 +15,20 @@ use datafusion::datasource::{empty::EmptyTable, provider_as_source};
 use datafusion::functions::math::expr_fn::{round, sqrt};
 use datafusion::logical_expr::utils::conjunction;
 use datafusion::logical_expr::{
-    Aggregate, Distinct, Expr, ExprSchemable, Filter, Join, LogicalPlan, LogicalPlanBuilder, Projection, Sort,
-    SubqueryAlias, cast,
+    Aggregate, Distinct, Expr, ExprSchemable, Filter, Join, LogicalPlan, LogicalPlanBuilder,
+    Projection, Sort, SubqueryAlias, cast,
 };
 use datafusion::prelude::lit;
+use reticent_engine::Total;
 use std::sync::Arc;
 
 /// A relation of released figures.
 #[derive(Clone, Debug)]
 pub(crate) struct Released {
     pub(crate) plan: LogicalPlan,
-    /// The places of the columns that the query sees.
+    /// The indices of the columns that the query sees.
     pub(crate) visible: Vec<usize>,
-    /// For each column of the plan the place of its half-width.
+    /// For each column of the plan the index of its half-width.
     pub(crate) widths: Vec<Option<usize>>,
     /// For each column of the plan the output of the aggregate that it is, if it is one unchanged.
     pub(crate) origins: Vec<Option<usize>>,
@@ -48,15 +50,28 @@ fn named(input: &LogicalPlan, expression: &Expr) -> Result<Expr, QueryError> {
 
 /// The columns of the table of released figures: keys, outputs, and the half-width of each output.
 pub(crate) fn released_schema(private: &Aggregation) -> Schema {
-    let keys = private.keys.iter().enumerate().map(|(place, key)| (format!("k{place}"), key.data_type.clone()));
-    let outputs =
-        private.outputs.iter().enumerate().map(|(place, output)| (format!("v{place}"), output.data_type.clone()));
-    let widths = (0..private.outputs.len()).map(|place| (format!("h{place}"), DataType::Float64));
-    Schema::new(keys.chain(outputs).chain(widths).map(|(name, of)| Field::new(name, of, true)).collect::<Vec<_>>())
+    let keys = private
+        .keys
+        .iter()
+        .enumerate()
+        .map(|(index, key)| (format!("k{index}"), key.data_type.clone()));
+    let outputs = private
+        .outputs
+        .iter()
+        .enumerate()
+        .map(|(index, output)| (format!("v{index}"), output.data_type.clone()));
+    let widths = (0..private.outputs.len()).map(|index| (format!("h{index}"), DataType::Float64));
+    Schema::new(
+        keys.chain(outputs)
+            .chain(widths)
+            .map(|(name, of)| Field::new(name, of, true))
+            .collect::<Vec<_>>(),
+    )
 }
 
 impl Released {
-    /// What the rest of the query sees in the place of the aggregate: a table that is filled once the figures are released.
+    /// What the rest of the query sees in place of the aggregate: a table that is filled once
+    /// the figures are released.
     pub(crate) fn by(private: &Aggregation) -> Result<Released, QueryError> {
         let empty = Arc::new(EmptyTable::new(Arc::new(released_schema(private))));
         let scan = LogicalPlanBuilder::scan(RELEASED, provider_as_source(empty), None)
@@ -65,31 +80,38 @@ impl Released {
         let column = |name: String| Expr::Column(Column::new(Some(RELEASED), name));
         let (keys, outputs) = (private.keys.len(), private.outputs.len());
         let mut expressions = Vec::new();
-        for (place, key) in private.keys.iter().enumerate() {
-            expressions.push(column(format!("k{place}")).alias_qualified(key.relation.clone(), key.name.clone()));
+        for (index, key) in private.keys.iter().enumerate() {
+            expressions.push(
+                column(format!("k{index}")).alias_qualified(key.relation.clone(), key.name.clone()),
+            );
         }
-        for (place, output) in private.outputs.iter().enumerate() {
-            expressions.push(column(format!("v{place}")).alias_qualified(output.relation.clone(), output.name.clone()));
+        for (index, output) in private.outputs.iter().enumerate() {
+            expressions.push(
+                column(format!("v{index}"))
+                    .alias_qualified(output.relation.clone(), output.name.clone()),
+            );
         }
-        for place in 0..outputs {
-            expressions.push(column(format!("h{place}")).alias(format!("__half_of_{place}")));
+        for index in 0..outputs {
+            expressions.push(column(format!("h{index}")).alias(format!("__half_of_{index}")));
         }
         let mut widths = vec![None; keys + 2 * outputs];
-        for place in 0..outputs {
-            widths[keys + place] = Some(keys + outputs + place);
+        for index in 0..outputs {
+            widths[keys + index] = Some(keys + outputs + index);
         }
         let mut origins = vec![None; keys + 2 * outputs];
         for (output, origin) in origins[keys..keys + outputs].iter_mut().enumerate() {
             *origin = Some(output);
         }
-        let plan = LogicalPlan::Projection(Projection::try_new(expressions, Arc::new(scan)).map_err(planner)?);
+        let plan = LogicalPlan::Projection(
+            Projection::try_new(expressions, Arc::new(scan)).map_err(planner)?,
+        );
         Ok(Released { plan, visible: (0..keys + outputs).collect(), widths, origins })
     }
 
     fn width_of(&self, column: &Column) -> Option<Column> {
         let schema = self.plan.schema();
-        let place = schema.index_of_column(column).ok()?;
-        self.widths[place].map(|width| Column::from(schema.qualified_field(width)))
+        let index = schema.index_of_column(column).ok()?;
+        self.widths[index].map(|width| Column::from(schema.qualified_field(width)))
     }
 
     /// The half-width of an expression, if it is a number made of released numbers.
@@ -134,16 +156,16 @@ impl Released {
                 Some(sum) => sum + square,
             });
         }
-        squares.map(|squares| Total::new(schema).expression(&sqrt(squares))).transpose()
+        Ok(squares.map(|squares| Total::new(schema).expression(&sqrt(squares))).transpose()?)
     }
 
     pub(crate) fn project(self, projection: &Projection) -> Result<Released, QueryError> {
         let mut expressions = Vec::new();
         let mut half_widths = Vec::new();
-        for (place, expression) in projection.expr.iter().enumerate() {
+        for (index, expression) in projection.expr.iter().enumerate() {
             let named = named(&self.plan, expression)?;
             if let Some(width) = self.width(expression)? {
-                half_widths.push((place, width));
+                half_widths.push((index, width));
             }
             expressions.push(named);
         }
@@ -156,17 +178,20 @@ impl Released {
         let mut origins: Vec<Option<usize>> = expressions.iter().map(origin).collect();
         origins.resize(expressions.len() + half_widths.len(), None);
         let mut widths = vec![None; expressions.len() + half_widths.len()];
-        for (place, width) in half_widths {
-            widths[place] = Some(expressions.len());
+        for (index, width) in half_widths {
+            widths[index] = Some(expressions.len());
             expressions.push(width.alias(format!("__half{}", expressions.len())));
         }
-        let plan = LogicalPlan::Projection(Projection::try_new(expressions, Arc::new(self.plan)).map_err(planner)?);
+        let plan = LogicalPlan::Projection(
+            Projection::try_new(expressions, Arc::new(self.plan)).map_err(planner)?,
+        );
         Ok(Released { plan, visible, widths, origins })
     }
 
     pub(crate) fn filter(self, filter: &Filter) -> Result<Released, QueryError> {
         let predicate = Total::new(self.plan.schema()).condition(&filter.predicate)?;
-        let plan = LogicalPlan::Filter(Filter::try_new(predicate, Arc::new(self.plan)).map_err(planner)?);
+        let plan =
+            LogicalPlan::Filter(Filter::try_new(predicate, Arc::new(self.plan)).map_err(planner)?);
         Ok(Released { plan, ..self })
     }
 
@@ -185,25 +210,40 @@ impl Released {
     }
 
     pub(crate) fn limit(self, limit: &datafusion::logical_expr::Limit) -> Released {
-        let plan = LogicalPlan::Limit(datafusion::logical_expr::Limit { input: Arc::new(self.plan), ..limit.clone() });
+        let plan = LogicalPlan::Limit(datafusion::logical_expr::Limit {
+            input: Arc::new(self.plan),
+            ..limit.clone()
+        });
         Released { plan, visible: self.visible, widths: self.widths, origins: self.origins }
     }
 
     pub(crate) fn alias(self, alias: &SubqueryAlias) -> Result<Released, QueryError> {
-        let renamed = SubqueryAlias::try_new(Arc::new(self.plan), alias.alias.clone()).map_err(planner)?;
+        let renamed =
+            SubqueryAlias::try_new(Arc::new(self.plan), alias.alias.clone()).map_err(planner)?;
         Ok(Released { plan: LogicalPlan::SubqueryAlias(renamed), ..self })
     }
 
-    /// Only what the query sees, without half-widths: what aggregates and DISTINCT over released figures are of.
+    /// Only what the query sees, without half-widths: what aggregates and DISTINCT over released
+    /// figures are of.
     fn bare(self) -> Result<LogicalPlan, QueryError> {
         let schema = self.plan.schema().clone();
-        let seen = self.visible.iter().map(|&place| Expr::Column(Column::from(schema.qualified_field(place))));
-        Ok(LogicalPlan::Projection(Projection::try_new(seen.collect(), Arc::new(self.plan)).map_err(planner)?))
+        let seen = self
+            .visible
+            .iter()
+            .map(|&index| Expr::Column(Column::from(schema.qualified_field(index))));
+        Ok(LogicalPlan::Projection(
+            Projection::try_new(seen.collect(), Arc::new(self.plan)).map_err(planner)?,
+        ))
     }
 
     fn without_widths(plan: LogicalPlan) -> Released {
         let count = plan.schema().fields().len();
-        Released { plan, visible: (0..count).collect(), widths: vec![None; count], origins: vec![None; count] }
+        Released {
+            plan,
+            visible: (0..count).collect(),
+            widths: vec![None; count],
+            origins: vec![None; count],
+        }
     }
 
     pub(crate) fn distinct(self) -> Result<Released, QueryError> {
@@ -213,7 +253,8 @@ impl Released {
     /// An aggregate over released figures: it costs nothing more.
     pub(crate) fn aggregate(self, aggregate: &Aggregate) -> Result<Released, QueryError> {
         let input = self.bare()?;
-        let keys = aggregate.group_expr.iter().map(|key| named(&input, key)).collect::<Result<_, _>>()?;
+        let keys =
+            aggregate.group_expr.iter().map(|key| named(&input, key)).collect::<Result<_, _>>()?;
         let total = Total::new(input.schema());
         let call = |expression: &Expr| {
             let (relation, name) = expression.qualified_name();
@@ -225,16 +266,25 @@ impl Released {
     }
 
     /// A join with public tables, on the left or on the right.
-    pub(crate) fn join(self, join: &Join, public: LogicalPlan, released_is_left: bool) -> Result<Released, QueryError> {
+    pub(crate) fn join(
+        self,
+        join: &Join,
+        public: LogicalPlan,
+        released_is_left: bool,
+    ) -> Result<Released, QueryError> {
         let own = self.plan.schema().fields().len();
         let others = public.schema().fields().len();
-        let (left, right) = if released_is_left { (self.plan, public) } else { (public, self.plan) };
+        let (left, right) =
+            if released_is_left { (self.plan, public) } else { (public, self.plan) };
         let (pairs, rest) = condition(join);
-        let total = |side: &LogicalPlan, expression: &Expr| Total::new(side.schema()).expression(expression);
+        let total = |side: &LogicalPlan, expression: &Expr| {
+            Total::new(side.schema()).expression(expression)
+        };
         let on = pairs.iter().map(|(a, b)| Ok((total(&left, a)?, total(&right, b)?)));
         let on = on.collect::<Result<Vec<_>, QueryError>>()?;
         let both = left.schema().join(right.schema()).map_err(planner)?;
-        let filter = conjunction(rest).map(|filter| Total::new(&both).expression(&filter)).transpose()?;
+        let filter =
+            conjunction(rest).map(|filter| Total::new(&both).expression(&filter)).transpose()?;
         let again = Join::try_new(
             Arc::new(left),
             Arc::new(right),
@@ -247,13 +297,16 @@ impl Released {
         )
         .map_err(planner)?;
         if again.schema.fields().len() != own + others {
-            return refused("a semi join of released figures is not offered; write an inner or left join");
+            return refused(
+                "a semi join of released figures is not offered; write an inner or left join",
+            );
         }
         let shift = if released_is_left { 0 } else { others };
-        let own_columns: Vec<usize> = self.visible.iter().map(|place| place + shift).collect();
+        let own_columns: Vec<usize> = self.visible.iter().map(|index| index + shift).collect();
         let other_columns: Vec<usize> =
-            (0..others).map(|place| if released_is_left { own + place } else { place }).collect();
-        let own_widths: Vec<Option<usize>> = self.widths.iter().map(|width| width.map(|at| at + shift)).collect();
+            (0..others).map(|index| if released_is_left { own + index } else { index }).collect();
+        let own_widths: Vec<Option<usize>> =
+            self.widths.iter().map(|width| width.map(|at| at + shift)).collect();
         let no_widths = vec![None; others];
         let no_origins = no_widths.clone();
         let (visible, widths, origins) = if released_is_left {
@@ -272,17 +325,18 @@ impl Released {
         Ok(Released { plan: LogicalPlan::Join(again), visible, widths, origins })
     }
 
-    /// The whole: the columns that the query sees in order, and then the half-width of each, NULL where there is none.
+    /// The whole: the columns that the query sees in order, and then the half-width of each, NULL
+    /// where there is none.
     pub(crate) fn finished(self) -> Result<(LogicalPlan, usize), QueryError> {
         let schema = self.plan.schema().clone();
         let mut expressions = Vec::new();
-        for &place in &self.visible {
-            let column = Expr::Column(Column::from(schema.qualified_field(place)));
+        for &index in &self.visible {
+            let column = Expr::Column(Column::from(schema.qualified_field(index)));
             expressions.push(column.alias(format!("__value{}", expressions.len())));
         }
         let count = expressions.len();
-        for (number, &place) in self.visible.iter().enumerate() {
-            let width = match self.widths[place] {
+        for (number, &index) in self.visible.iter().enumerate() {
+            let width = match self.widths[index] {
                 Some(width) => Expr::Column(Column::from(schema.qualified_field(width))),
                 None => lit(datafusion::common::ScalarValue::Float64(None)),
             };

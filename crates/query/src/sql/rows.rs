@@ -1,12 +1,16 @@
 //! The part of a query below its aggregates: rows that each belong to one privacy unit.
 //!
-//! Every operator offered here has the property that removing all rows of one unit from the tables removes rows of that unit from its output and changes no other row. Then bounding what
-//! one unit contributes to the aggregates bounds the influence of that unit, whatever the operators did to its rows. Operators without the property (LIMIT, window functions, aggregates that mix
-//! units, joins of different units) are refused by name.
+//! Every operator offered here has the property that removing all rows of one unit from the tables
+//! removes rows of that unit from its output and changes no other row. Then bounding what one unit
+//! contributes to the aggregates bounds the influence of that unit, whatever the operators did to
+//! its rows. Operators without the property (LIMIT, window functions, aggregates that mix units,
+//! joins of different units) are refused by name.
 //!
-//! If each row is a unit, an operator must moreover make at most one row of each row: then joins need a public table whose join columns identify a row.
+//! If each row is a unit, an operator must moreover make at most one row of each row: then joins
+//! need a public table whose join columns identify a row.
 //!
-//! Why the property holds for each operator, and which settings of the engine it needs, is in docs/proofs/units_apart.md.
+//! Why the property holds for each operator, and which settings of the engine it needs, is in
+//! docs/proofs/units_apart.md.
 
 use super::facts::{Domain, Facts};
 use super::range::{Range, range_of};
@@ -22,7 +26,7 @@ use std::sync::Arc;
 pub(crate) enum Unit {
     /// Each row is a unit.
     EachRow,
-    /// That of the value in the column at this place.
+    /// That of the value in the column with this index.
     Column(usize),
 }
 
@@ -35,16 +39,16 @@ pub(crate) struct Limits {
 
 /// The most rows that a join with public tables may make of one row, all joins of a query together.
 ///
-/// Time and memory tell of rows (GUARANTEES.md, section 10): what one row can add to them is multiplied
-/// by this. A thousand leaves room for a calendar of three years, and one row then costs less than a
-/// millisecond.
+/// Time and memory tell of rows (GUARANTEES.md, section 10): what one row can add to them is
+/// multiplied by this. A thousand leaves room for a calendar of three years, and one row then costs
+/// less than a millisecond.
 const MOST_COPIES: u64 = 1_000;
 
 /// The most private tables whose rows a join multiplies with each other.
 const MOST_MULTIPLIED: u32 = 4;
 
-/// How many rows a unit can have here, from public facts alone: with at most `n` rows in each of its
-/// tables, at most `copies * n^degree`.
+/// How many rows a unit can have here, from public facts alone: with at most `n` rows in each of
+/// its tables, at most `copies * n^degree`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Growth {
     pub(crate) copies: u64,
@@ -58,27 +62,32 @@ impl Growth {
     pub(crate) const UNIT: Growth = Growth { copies: 1, degree: 0 };
 
     fn times(self, other: Growth) -> Result<Growth, QueryError> {
-        let (copies, degree) = (self.copies.saturating_mul(other.copies), self.degree + other.degree);
+        let (copies, degree) =
+            (self.copies.saturating_mul(other.copies), self.degree + other.degree);
         Growth { copies, degree }.bounded()
     }
 
     /// Of rows of both.
     pub(crate) fn plus(self, other: Growth) -> Result<Growth, QueryError> {
-        let (copies, degree) = (self.copies.saturating_add(other.copies), self.degree.max(other.degree));
+        let (copies, degree) =
+            (self.copies.saturating_add(other.copies), self.degree.max(other.degree));
         Growth { copies, degree }.bounded()
     }
 
     fn bounded(self) -> Result<Growth, QueryError> {
         if self.copies > MOST_COPIES {
             return refused(format!(
-                "the joins and unions of the query can make {} rows of one row, and at most {MOST_COPIES} are offered: \
-                 join on columns in which fewer rows of the public table agree, or aggregate the public table first",
+                "the joins and unions of the query can make {} rows of one row, and at most \
+                 {MOST_COPIES} are offered: \
+                 join on columns in which fewer rows of the public table agree, or aggregate the \
+                 public table first",
                 self.copies
             ));
         }
         if self.degree > MOST_MULTIPLIED {
             return refused(format!(
-                "the joins of private tables can make n^{} rows of a unit with n rows, and at most n^{MOST_MULTIPLIED} are \
+                "the joins of private tables can make n^{} rows of a unit with n rows, and at most \
+                 n^{MOST_MULTIPLIED} are \
                  offered: aggregate by the privacy unit in a sub-query first",
                 self.degree
             ));
@@ -109,29 +118,7 @@ pub(crate) fn refused<T>(message: impl Into<String>) -> Result<T, QueryError> {
 
 /// A message of the planner, which sees the query and the policy and no data.
 pub(crate) fn planner(error: datafusion::common::DataFusionError) -> QueryError {
-    QueryError::Refused(in_plain_words(&error.strip_backtrace()))
-}
-
-/// The planner's message without its own names for kinds of errors, and without guesses, which differ from run to run.
-fn in_plain_words(message: &str) -> String {
-    let kinds = ["type_coercion\ncaused by\n", "Error during planning: ", "Schema error: ", "Internal error: "];
-    let mut words = message;
-    while let Some(rest) = kinds.iter().find_map(|kind| words.strip_prefix(kind)) {
-        words = rest;
-    }
-    if let Some(what) = words.strip_prefix("This feature is not implemented: ") {
-        return format!("this is not offered: {what}; see docs/sql.md for what is");
-    }
-    if let Some((call, _)) = words.split_once(" failed to match any signature") {
-        return format!("{call} does not take arguments of these types; see docs/sql.md for what is offered");
-    }
-    if words.starts_with("Schema contains duplicate") {
-        return format!("{words}: casts are not part of a name; compute one of the two in a sub-query");
-    }
-    let words = words.split("\nDid you mean").next().unwrap_or(words);
-    // It tells of settings that nobody can change here.
-    let lines: Vec<&str> = words.lines().filter(|line| !line.starts_with("Column names are case sensitive.")).collect();
-    lines.join("\n").replace("datafusion.public.", "").replace("datafusion.", "")
+    reticent_engine::planner(error).into()
 }
 
 /// The column that an expression is, if it is one under another name.
@@ -144,28 +131,28 @@ pub(crate) fn plain_column(expression: &Expr) -> Option<&Column> {
 }
 
 impl Rows {
-    pub(crate) fn place(&self, column: &Column) -> Option<usize> {
+    pub(crate) fn index_of(&self, column: &Column) -> Option<usize> {
         self.plan.schema().index_of_column(column).ok()
     }
 
     pub(crate) fn fact(&self, column: &Column) -> Facts {
-        self.place(column).map_or_else(Facts::unknown, |place| self.facts[place].clone())
+        self.index_of(column).map_or_else(Facts::unknown, |index| self.facts[index].clone())
     }
 
     /// The column that carries the unit.
     pub(crate) fn unit_column(&self) -> Option<Column> {
         match self.unit {
             Unit::EachRow => None,
-            Unit::Column(place) => Some(Column::from(self.plan.schema().qualified_field(place))),
+            Unit::Column(index) => Some(Column::from(self.plan.schema().qualified_field(index))),
         }
     }
 
     pub(crate) fn is_unit(&self, expression: &Expr) -> bool {
         match self.unit {
             Unit::EachRow => false,
-            Unit::Column(place) => {
-                let found = plain_column(expression).and_then(|column| self.place(column));
-                found.is_some_and(|found| found == place || self.facts[found].is_unit)
+            Unit::Column(index) => {
+                let found = plain_column(expression).and_then(|column| self.index_of(column));
+                found.is_some_and(|found| found == index || self.facts[found].is_unit)
             }
         }
     }
@@ -178,28 +165,36 @@ impl Rows {
         Facts { range: range_of(expression, &|column| self.fact(column).range), ..Facts::unknown() }
     }
 
-    /// The same rows in other words: `expressions` are total and named, `written` are the same as the
-    /// query has them, and the unit is carried on.
-    pub(crate) fn projected(&self, mut expressions: Vec<Expr>, written: &[Expr]) -> Result<Rows, QueryError> {
-        let mut facts: Vec<Facts> = written.iter().map(|expression| self.facts_of(expression)).collect();
+    /// The same rows in other words: `expressions` are total and named, `written` are the same as
+    /// the query has them, and the unit is carried on.
+    pub(crate) fn projected(
+        &self,
+        mut expressions: Vec<Expr>,
+        written: &[Expr],
+    ) -> Result<Rows, QueryError> {
+        let mut facts: Vec<Facts> =
+            written.iter().map(|expression| self.facts_of(expression)).collect();
         let mut hidden = false;
         let unit = match self.unit_column() {
             None => Unit::EachRow,
-            Some(column) => match expressions.iter().position(|expression| self.is_unit(expression)) {
-                Some(place) => Unit::Column(place),
-                None => {
-                    hidden = true;
-                    expressions.push(Expr::Alias(Alias::new(
-                        Expr::Column(column),
-                        None::<&str>,
-                        format!("{HIDDEN_UNIT}{}", expressions.len()),
-                    )));
-                    facts.push(Facts::unknown());
-                    Unit::Column(expressions.len() - 1)
+            Some(column) => {
+                match expressions.iter().position(|expression| self.is_unit(expression)) {
+                    Some(index) => Unit::Column(index),
+                    None => {
+                        hidden = true;
+                        expressions.push(Expr::Alias(Alias::new(
+                            Expr::Column(column),
+                            None::<&str>,
+                            format!("{HIDDEN_UNIT}{}", expressions.len()),
+                        )));
+                        facts.push(Facts::unknown());
+                        Unit::Column(expressions.len() - 1)
+                    }
                 }
-            },
+            }
         };
-        let projection = Projection::try_new(expressions, Arc::new(self.plan.clone())).map_err(planner)?;
+        let projection =
+            Projection::try_new(expressions, Arc::new(self.plan.clone())).map_err(planner)?;
         Ok(Rows { plan: LogicalPlan::Projection(projection), unit, hidden, facts, ..self.clone() })
     }
 }
@@ -220,7 +215,8 @@ pub(crate) fn condition(join: &Join) -> (Vec<(Expr, Expr)>, Vec<Expr>) {
         let pair = match condition {
             // Where NULL equals NULL in the keys, `=` means something else.
             Expr::BinaryExpr(binary)
-                if binary.op == Operator::Eq && join.null_equality == NullEquality::NullEqualsNothing =>
+                if binary.op == Operator::Eq
+                    && join.null_equality == NullEquality::NullEqualsNothing =>
             {
                 let (a, b) = (binary.left.as_ref(), binary.right.as_ref());
                 if of(left, a) && of(right, b) {
@@ -241,7 +237,8 @@ pub(crate) fn condition(join: &Join) -> (Vec<(Expr, Expr)>, Vec<Expr>) {
     (pairs, rest)
 }
 
-/// The same join with its sides exchanged, and its columns where they were. The left side is the one that the engine holds in memory.
+/// The same join with its sides exchanged, and its columns where they were. The left side is the
+/// one that the engine holds in memory.
 fn exchanged(join: Join) -> Result<LogicalPlan, QueryError> {
     let (left, right, kind) = (join.left.clone(), join.right.clone(), join.join_type);
     let columns = join.schema.columns();
@@ -275,7 +272,8 @@ fn widened(facts: &[Facts], nullable: bool) -> Vec<Facts> {
     facts.iter().map(|fact| Facts { is_unit: fact.is_unit && !nullable, ..widen(fact) }).collect()
 }
 
-/// A join of private rows (on the left if `private_is_left`) with public ones, of which `public` is known. At most `matches` of these belong to one row.
+/// A join of private rows (on the left if `private_is_left`) with public ones, of which `public` is
+/// known. At most `matches` of these belong to one row.
 pub(crate) fn with_public(
     join: Join,
     private: &Rows,
@@ -287,13 +285,15 @@ pub(crate) fn with_public(
     let kept = match (private_is_left, join.join_type) {
         (_, Inner) => true,
         (true, Left | LeftSemi | LeftAnti) | (false, Right | RightSemi | RightAnti) => true,
-        // Rows of the public table without a match have no unit, and are dropped like every row without one.
+        // Rows of the public table without a match have no unit, and are dropped like every row
+        // without one.
         (true, Right) | (false, Left) => private.unit != Unit::EachRow,
         _ => false,
     };
     if !kept {
         return refused(format!(
-            "a {} join here would keep rows of the public table that say who is absent; write an inner join, or a left \
+            "a {} join here would keep rows of the public table that say who is absent; write an \
+             inner join, or a left \
              join from the private table",
             join.join_type
         ));
@@ -303,12 +303,14 @@ pub(crate) fn with_public(
     let copies = if one_sided { 1 } else { matches.max(1) };
     if private.unit == Unit::EachRow && copies > 1 {
         return refused(format!(
-            "each row is a privacy unit, and this join can make {copies} rows of one: join on columns that are unique in \
+            "each row is a privacy unit, and this join can make {copies} rows of one: join on \
+             columns that are unique in \
              the public table, or name a unit column in the policy"
         ));
     }
     let growth = private.growth.times(Growth { copies, degree: 0 })?;
-    let public_side = widened(public, matches!((private_is_left, join.join_type), (true, Left) | (false, Right)));
+    let public_side =
+        widened(public, matches!((private_is_left, join.join_type), (true, Left) | (false, Right)));
     let (facts, offset) = match (private_is_left, one_sided) {
         (_, true) => (private.facts.clone(), 0),
         (true, false) => ([private.facts.clone(), public_side].concat(), 0),
@@ -319,7 +321,7 @@ pub(crate) fn with_public(
     };
     let unit = match private.unit {
         Unit::EachRow => Unit::EachRow,
-        Unit::Column(place) => Unit::Column(place + offset),
+        Unit::Column(index) => Unit::Column(index + offset),
     };
     // The public side is held in memory, and private rows stream past it.
     let plan = if private_is_left { exchanged(join)? } else { LogicalPlan::Join(join) };
@@ -332,27 +334,34 @@ pub(crate) fn of_one_unit(join: Join, left: &Rows, right: &Rows) -> Result<Rows,
     let same_unit = join.on.iter().any(|(a, b)| left.is_unit(a) && right.is_unit(b));
     if !same_unit {
         return refused(
-            "two private tables are joined, but not on the privacy unit: a row would then belong to two people. Write \
+            "two private tables are joined, but not on the privacy unit: a row would then belong \
+             to two people. Write \
              JOIN ... ON a.unit = b.unit with the unit columns of both",
         );
     }
-    let (Unit::Column(left_place), Unit::Column(right_place)) = (left.unit, right.unit) else {
+    let (Unit::Column(left_index), Unit::Column(right_index)) = (left.unit, right.unit) else {
         return refused("a join of tables in which each row is a privacy unit is not offered");
     };
     let width = left.facts.len();
-    let (facts, place, hidden) = match join.join_type {
+    let (facts, index, hidden) = match join.join_type {
         Inner | Left => {
             let mut right_facts = right.facts.clone();
             // A unit is an integer or a text, of which equal ones are the same.
-            right_facts[right_place].is_unit = true;
+            right_facts[right_index].is_unit = true;
             let right_side = widened(&right_facts, join.join_type == Left);
-            ([left.facts.clone(), right_side].concat(), left_place, left.hidden)
+            ([left.facts.clone(), right_side].concat(), left_index, left.hidden)
         }
-        Right => ([widened(&left.facts, true), right.facts.clone()].concat(), width + right_place, right.hidden),
-        LeftSemi | LeftAnti => (left.facts.clone(), left_place, left.hidden),
-        RightSemi | RightAnti => (right.facts.clone(), right_place, right.hidden),
+        Right => (
+            [widened(&left.facts, true), right.facts.clone()].concat(),
+            width + right_index,
+            right.hidden,
+        ),
+        LeftSemi | LeftAnti => (left.facts.clone(), left_index, left.hidden),
+        RightSemi | RightAnti => (right.facts.clone(), right_index, right.hidden),
         other => {
-            return refused(format!("a {other} join of private tables is not offered; write an inner or left join"));
+            return refused(format!(
+                "a {other} join of private tables is not offered; write an inner or left join"
+            ));
         }
     };
     let limits = Limits {
@@ -362,10 +371,18 @@ pub(crate) fn of_one_unit(join: Join, left: &Rows, right: &Rows) -> Result<Rows,
     let growth = match join.join_type {
         LeftSemi | LeftAnti => left.growth,
         RightSemi | RightAnti => right.growth,
-        // A row without a match is one row, which the product covers: n is at least 1 where a unit has rows.
+        // A row without a match is one row, which the product covers: n is at least 1 where a unit
+        // has rows.
         _ => left.growth.times(right.growth)?,
     };
-    Ok(Rows { plan: LogicalPlan::Join(join), unit: Unit::Column(place), hidden, facts, limits, growth })
+    Ok(Rows {
+        plan: LogicalPlan::Join(join),
+        unit: Unit::Column(index),
+        hidden,
+        facts,
+        limits,
+        growth,
+    })
 }
 
 /// What is known of an aggregate over the rows of one unit.

@@ -1,9 +1,10 @@
 //! Which syntax is understood: one walk over the parsed query, before anything is planned.
 //!
 //! The parser reads far more than is offered here, and the planner leaves some of it out without a
-//! word (`TABLESAMPLE`, locks, `FORMAT`). So every struct is taken apart field by field and every enum
-//! variant by variant, without `..` and without `_ =>`: what a new version of the parser adds does
-//! not compile until somebody has decided what it means. What is not understood is refused by name.
+//! word (`TABLESAMPLE`, locks, `FORMAT`). So every struct is taken apart field by field and every
+//! enum variant by variant, without `..` and without `_ =>`: what a new version of the parser adds
+//! does not compile until somebody has decided what it means. What is not understood is refused by
+//! name.
 
 use super::rows::refused;
 use crate::error::QueryError;
@@ -16,15 +17,29 @@ type Checked = Result<(), QueryError>;
 
 /// Refuses what is not understood in a query.
 pub(crate) fn understood(query: &Query) -> Checked {
-    let Query { with, body, order_by, limit_clause, fetch, locks, for_clause, settings, format_clause, pipe_operators } =
-        query;
+    let Query {
+        with,
+        body,
+        order_by,
+        limit_clause,
+        fetch,
+        locks,
+        for_clause,
+        settings,
+        format_clause,
+        pipe_operators,
+    } = query;
     with.as_ref().map_or(Ok(()), common_tables)?;
     set_expression(body)?;
     order_by.as_ref().map_or(Ok(()), order)?;
     limit_clause.as_ref().map_or(Ok(()), limit)?;
     absent(fetch.is_none(), "FETCH", "write LIMIT and a number")?;
     absent(locks.is_empty(), "FOR UPDATE or FOR SHARE", LEAVE_OUT)?;
-    absent(for_clause.is_none(), "FOR XML, FOR JSON or FOR BROWSE", "use --format for the form of an answer")?;
+    absent(
+        for_clause.is_none(),
+        "FOR XML, FOR JSON or FOR BROWSE",
+        "use --format for the form of an answer",
+    )?;
     absent(settings.is_none(), "SETTINGS", LEAVE_OUT)?;
     absent(format_clause.is_none(), "FORMAT", "use --format for the form of an answer")?;
     absent(pipe_operators.is_empty(), "the pipe operator |>", "write the clauses of a SELECT")
@@ -68,15 +83,23 @@ fn set_expression(body: &SetExpr) -> Checked {
         SetExpr::Query(inner) => understood(inner),
         SetExpr::SetOperation { left, op, set_quantifier, right } => {
             match (op, set_quantifier) {
-                (SetOperator::Union | SetOperator::Intersect | SetOperator::Except, SetQuantifier::None)
-                | (SetOperator::Union | SetOperator::Intersect | SetOperator::Except, SetQuantifier::Distinct)
+                (
+                    SetOperator::Union | SetOperator::Intersect | SetOperator::Except,
+                    SetQuantifier::None,
+                )
+                | (
+                    SetOperator::Union | SetOperator::Intersect | SetOperator::Except,
+                    SetQuantifier::Distinct,
+                )
                 | (SetOperator::Union, SetQuantifier::All) => {}
                 (SetOperator::Intersect | SetOperator::Except, SetQuantifier::All) => {
                     return no("INTERSECT ALL or EXCEPT ALL", "leave ALL out");
                 }
                 (
                     SetOperator::Union | SetOperator::Intersect | SetOperator::Except,
-                    SetQuantifier::ByName | SetQuantifier::AllByName | SetQuantifier::DistinctByName,
+                    SetQuantifier::ByName
+                    | SetQuantifier::AllByName
+                    | SetQuantifier::DistinctByName,
                 ) => return no("BY NAME", "put the columns of both sides in one order"),
                 (
                     SetOperator::Minus,
@@ -92,7 +115,11 @@ fn set_expression(body: &SetExpr) -> Checked {
             set_expression(right)
         }
         SetExpr::Values(Values { explicit_row, value_keyword, rows }) => {
-            absent(!explicit_row && !value_keyword, "VALUES ROW(...) or VALUE", "write VALUES (...), (...)")?;
+            absent(
+                !explicit_row && !value_keyword,
+                "VALUES ROW(...) or VALUE",
+                "write VALUES (...), (...)",
+            )?;
             all(rows, |row| {
                 let Parens { opening_token: _, content, closing_token: _ } = row;
                 all(content, expression)
@@ -150,7 +177,11 @@ fn select(select: &Select) -> Checked {
     match group_by {
         GroupByExpr::All(_) => return no("GROUP BY ALL", "name the keys"),
         GroupByExpr::Expressions(keys, modifiers) => {
-            absent(modifiers.is_empty(), "GROUP BY WITH ROLLUP, CUBE, TOTALS or GROUPING SETS", ONE_GROUP_BY)?;
+            absent(
+                modifiers.is_empty(),
+                "GROUP BY WITH ROLLUP, CUBE, TOTALS or GROUPING SETS",
+                ONE_GROUP_BY,
+            )?;
             all(keys, expression)?;
         }
     }
@@ -163,7 +194,9 @@ fn select(select: &Select) -> Checked {
     absent(value_table_mode.is_none(), "SELECT AS STRUCT or AS VALUE", NAME_COLUMNS)?;
     match flavor {
         SelectFlavor::Standard => Ok(()),
-        SelectFlavor::FromFirst | SelectFlavor::FromFirstNoSelect => no("FROM before SELECT", "write SELECT first"),
+        SelectFlavor::FromFirst | SelectFlavor::FromFirstNoSelect => {
+            no("FROM before SELECT", "write SELECT first")
+        }
     }
 }
 
@@ -171,7 +204,9 @@ fn item(item: &SelectItem) -> Checked {
     match item {
         SelectItem::UnnamedExpr(inner) => expression(inner),
         SelectItem::ExprWithAlias { expr, alias: _ } => expression(expr),
-        SelectItem::ExprWithAliases { expr: _, aliases: _ } => no("an expression with several names", NAME_COLUMNS),
+        SelectItem::ExprWithAliases { expr: _, aliases: _ } => {
+            no("an expression with several names", NAME_COLUMNS)
+        }
         SelectItem::QualifiedWildcard(SelectItemQualifiedWildcardKind::ObjectName(_), options)
         | SelectItem::Wildcard(options) => wildcard(options),
         SelectItem::QualifiedWildcard(SelectItemQualifiedWildcardKind::Expr(_), _) => {
@@ -191,7 +226,8 @@ fn wildcard(options: &WildcardAdditionalOptions) -> Checked {
         opt_rename,
         opt_alias,
     } = options;
-    let plain = opt_ilike.is_none() && opt_replace.is_none() && opt_rename.is_none() && opt_alias.is_none();
+    let plain =
+        opt_ilike.is_none() && opt_replace.is_none() && opt_rename.is_none() && opt_alias.is_none();
     absent(plain, "ILIKE, REPLACE, RENAME or AS after *", NAME_COLUMNS)
 }
 
@@ -221,17 +257,20 @@ fn tables(from: &TableWithJoins) -> Checked {
                 JoinConstraint::Using(_) | JoinConstraint::Natural | JoinConstraint::None => Ok(()),
             },
             JoinOperator::CrossApply | JoinOperator::OuterApply => no("APPLY", "write JOIN ... ON"),
-            JoinOperator::AsOf { match_condition: _, constraint: _ } => no("ASOF JOIN", "write JOIN ... ON"),
-            JoinOperator::StraightJoin(_) => no("STRAIGHT_JOIN", "write JOIN ... ON"),
-            JoinOperator::ArrayJoin | JoinOperator::LeftArrayJoin | JoinOperator::InnerArrayJoin => {
-                no("ARRAY JOIN", "write JOIN ... ON")
+            JoinOperator::AsOf { match_condition: _, constraint: _ } => {
+                no("ASOF JOIN", "write JOIN ... ON")
             }
+            JoinOperator::StraightJoin(_) => no("STRAIGHT_JOIN", "write JOIN ... ON"),
+            JoinOperator::ArrayJoin
+            | JoinOperator::LeftArrayJoin
+            | JoinOperator::InnerArrayJoin => no("ARRAY JOIN", "write JOIN ... ON"),
         }
     })
 }
 
 fn table(factor: &TableFactor) -> Checked {
-    const SAMPLE: &str = "rows are bounded and noise is added anyway: leave it out, or filter with WHERE";
+    const SAMPLE: &str =
+        "rows are bounded and noise is added anyway: leave it out, or filter with WHERE";
     const PUBLIC: &str = "read it from a public table of the policy";
     let named = |alias: &Option<TableAlias>| alias.as_ref().map_or(Ok(()), table_alias);
     match factor {
@@ -248,7 +287,11 @@ fn table(factor: &TableFactor) -> Checked {
             index_hints,
         } => {
             absent(args.is_none(), "a function in FROM", PUBLIC)?;
-            absent(with_hints.is_empty() && index_hints.is_empty(), "a hint after a table", LEAVE_OUT)?;
+            absent(
+                with_hints.is_empty() && index_hints.is_empty(),
+                "a hint after a table",
+                LEAVE_OUT,
+            )?;
             absent(version.is_none(), "a version of a table (AS OF)", LEAVE_OUT)?;
             absent(!with_ordinality, "WITH ORDINALITY", LEAVE_OUT)?;
             absent(partitions.is_empty(), "PARTITION after a table", "write WHERE")?;
@@ -270,16 +313,24 @@ fn table(factor: &TableFactor) -> Checked {
         TableFactor::Function { lateral: _, name: _, args: _, with_ordinality: _, alias: _ } => {
             no("a function in FROM", PUBLIC)
         }
-        TableFactor::UNNEST { alias: _, array_exprs: _, with_offset: _, with_offset_alias: _, with_ordinality: _ } => {
-            no("UNNEST", PUBLIC)
-        }
+        TableFactor::UNNEST {
+            alias: _,
+            array_exprs: _,
+            with_offset: _,
+            with_offset_alias: _,
+            with_ordinality: _,
+        } => no("UNNEST", PUBLIC),
         TableFactor::JsonTable { json_expr: _, json_path: _, columns: _, alias: _ }
         | TableFactor::OpenJsonTable { json_expr: _, json_path: _, columns: _, alias: _ } => {
             no("JSON_TABLE or OPENJSON", PUBLIC)
         }
-        TableFactor::XmlTable { namespaces: _, row_expression: _, passing: _, columns: _, alias: _ } => {
-            no("XMLTABLE", PUBLIC)
-        }
+        TableFactor::XmlTable {
+            namespaces: _,
+            row_expression: _,
+            passing: _,
+            columns: _,
+            alias: _,
+        } => no("XMLTABLE", PUBLIC),
         TableFactor::Pivot {
             table: _,
             aggregate_functions: _,
@@ -288,9 +339,14 @@ fn table(factor: &TableFactor) -> Checked {
             default_on_null: _,
             alias: _,
         } => no("PIVOT", "write an aggregate with FILTER for each column"),
-        TableFactor::Unpivot { table: _, value: _, name: _, columns: _, null_inclusion: _, alias: _ } => {
-            no("UNPIVOT", "write UNION ALL of the columns")
-        }
+        TableFactor::Unpivot {
+            table: _,
+            value: _,
+            name: _,
+            columns: _,
+            null_inclusion: _,
+            alias: _,
+        } => no("UNPIVOT", "write UNION ALL of the columns"),
         TableFactor::MatchRecognize {
             table: _,
             partition_by: _,
@@ -302,9 +358,14 @@ fn table(factor: &TableFactor) -> Checked {
             symbols: _,
             alias: _,
         } => no("MATCH_RECOGNIZE", "aggregate by the privacy unit in a sub-query"),
-        TableFactor::SemanticView { name: _, dimensions: _, metrics: _, facts: _, where_clause: _, alias: _ } => {
-            no("SEMANTIC_VIEW", "write a SELECT")
-        }
+        TableFactor::SemanticView {
+            name: _,
+            dimensions: _,
+            metrics: _,
+            facts: _,
+            where_clause: _,
+            alias: _,
+        } => no("SEMANTIC_VIEW", "write a SELECT"),
     }
 }
 
@@ -332,14 +393,18 @@ fn order_key(key: &OrderByExpr) -> Checked {
     expression(expr)
 }
 
-/// A limit is a number that stands in the query: one that had to be computed could fail, or depend on
-/// what is released.
+/// A limit is a number that stands in the query: one that had to be computed could fail, or depend
+/// on what is released.
 fn limit(clause: &LimitClause) -> Checked {
     let number = |part: &Expr, of: &str| match part {
-        Expr::Value(ValueWithSpan { value: Value::Number(digits, _), span: _ }) if digits.parse::<u64>().is_ok() => {
+        Expr::Value(ValueWithSpan { value: Value::Number(digits, _), span: _ })
+            if digits.parse::<u64>().is_ok() =>
+        {
             Ok(())
         }
-        other => refused(format!("{of} {other} is not offered; write a whole number, such as {of} 10")),
+        other => {
+            refused(format!("{of} {other} is not offered; write a whole number, such as {of} 10"))
+        }
     };
     match clause {
         LimitClause::LimitOffset { limit, offset, limit_by } => {
@@ -347,12 +412,15 @@ fn limit(clause: &LimitClause) -> Checked {
             absent(limit_by.is_empty(), "LIMIT BY", "write LIMIT and a number")?;
             match offset {
                 None => Ok(()),
-                Some(Offset { value, rows: OffsetRows::None | OffsetRows::Row | OffsetRows::Rows }) => {
-                    number(value, "OFFSET")
-                }
+                Some(Offset {
+                    value,
+                    rows: OffsetRows::None | OffsetRows::Row | OffsetRows::Rows,
+                }) => number(value, "OFFSET"),
             }
         }
-        LimitClause::OffsetCommaLimit { offset: _, limit: _ } => no("LIMIT m, n", "write LIMIT n OFFSET m"),
+        LimitClause::OffsetCommaLimit { offset: _, limit: _ } => {
+            no("LIMIT m, n", "write LIMIT n OFFSET m")
+        }
     }
 }
 
@@ -377,7 +445,8 @@ fn expression(expr: &Expr) -> Checked {
         Expr::InList { expr, list, negated: _ } => {
             if list.len() > LONGEST_LIST {
                 return refused(format!(
-                    "an IN list of {} values is not offered: at most {LONGEST_LIST} are; write a join with a public table",
+                    "an IN list of {} values is not offered: at most {LONGEST_LIST} are; write a \
+                     join with a public table",
                     list.len()
                 ));
             }
@@ -413,16 +482,25 @@ fn expression(expr: &Expr) -> Checked {
         Expr::Cast { kind, expr, data_type: _, array, format } => {
             // What a type may be is checked where the cast is planned.
             match kind {
-                CastKind::Cast | CastKind::TryCast | CastKind::SafeCast | CastKind::DoubleColon => {}
+                CastKind::Cast | CastKind::TryCast | CastKind::SafeCast | CastKind::DoubleColon => {
+                }
             }
-            absent(!array, "a cast to an ARRAY", "cast to a number, a text, a truth value, a date or a moment")?;
+            absent(
+                !array,
+                "a cast to an ARRAY",
+                "cast to a number, a text, a truth value, a date or a moment",
+            )?;
             absent(format.is_none(), "FORMAT in a cast", LEAVE_OUT)?;
             expression(expr)
         }
-        Expr::Extract { field: _, syntax: ExtractSyntax::From | ExtractSyntax::Comma, expr } => expression(expr),
+        Expr::Extract { field: _, syntax: ExtractSyntax::From | ExtractSyntax::Comma, expr } => {
+            expression(expr)
+        }
         Expr::Ceil { expr, field } | Expr::Floor { expr, field } => match field {
             CeilFloorKind::DateTimeField(DateTimeField::NoDateTime) => expression(expr),
-            CeilFloorKind::DateTimeField(_) => no("CEIL or FLOOR to a part of a date", "use DATE_TRUNC"),
+            CeilFloorKind::DateTimeField(_) => {
+                no("CEIL or FLOOR to a part of a date", "use DATE_TRUNC")
+            }
             CeilFloorKind::Scale(_) => no("CEIL or FLOOR with a scale", "use ROUND"),
         },
         Expr::Position { expr, r#in } => {
@@ -436,7 +514,9 @@ fn expression(expr: &Expr) -> Checked {
         }
         Expr::Trim { trim_where, trim_what, expr, trim_characters } => {
             match trim_where {
-                None | Some(TrimWhereField::Both | TrimWhereField::Leading | TrimWhereField::Trailing) => {}
+                None
+                | Some(TrimWhereField::Both | TrimWhereField::Leading | TrimWhereField::Trailing) =>
+                    {}
             }
             optional(trim_what.as_deref())?;
             expression(expr)?;
@@ -459,11 +539,19 @@ fn expression(expr: &Expr) -> Checked {
         Expr::SimilarTo { negated: _, expr: _, pattern: _, escape_char: _ } => {
             no("SIMILAR TO", "use LIKE or REGEXP_LIKE")
         }
-        Expr::RLike { negated: _, expr: _, pattern: _, regexp: _ } => no("RLIKE or REGEXP", "use REGEXP_LIKE"),
+        Expr::RLike { negated: _, expr: _, pattern: _, regexp: _ } => {
+            no("RLIKE or REGEXP", "use REGEXP_LIKE")
+        }
         Expr::AnyOp { left: _, compare_op: _, right: _, is_some: _ }
-        | Expr::AllOp { left: _, compare_op: _, right: _ } => no("a comparison with ANY, SOME or ALL", "use IN"),
-        Expr::InUnnest { expr: _, array_expr: _, negated: _ } => no("IN UNNEST", "write an IN list"),
-        Expr::GroupingSets(_) | Expr::Cube(_) | Expr::Rollup(_) => no("GROUPING SETS, ROLLUP or CUBE", ONE_GROUP_BY),
+        | Expr::AllOp { left: _, compare_op: _, right: _ } => {
+            no("a comparison with ANY, SOME or ALL", "use IN")
+        }
+        Expr::InUnnest { expr: _, array_expr: _, negated: _ } => {
+            no("IN UNNEST", "write an IN list")
+        }
+        Expr::GroupingSets(_) | Expr::Cube(_) | Expr::Rollup(_) => {
+            no("GROUPING SETS, ROLLUP or CUBE", ONE_GROUP_BY)
+        }
         Expr::Interval(Interval {
             value: _,
             leading_field: _,
@@ -475,13 +563,21 @@ fn expression(expr: &Expr) -> Checked {
             no("AT TIME ZONE", "moments have no time zone here: convert them in the source")
         }
         Expr::Tuple(_) => no("a list in parentheses as a value", "write the columns one by one"),
-        Expr::Convert { is_try: _, expr: _, data_type: _, charset: _, target_before_value: _, styles: _ } => {
-            no("CONVERT", "write CAST")
+        Expr::Convert {
+            is_try: _,
+            expr: _,
+            data_type: _,
+            charset: _,
+            target_before_value: _,
+            styles: _,
+        } => no("CONVERT", "write CAST"),
+        Expr::Overlay { expr: _, overlay_what: _, overlay_from: _, overlay_for: _ } => {
+            no("OVERLAY", CALL)
         }
-        Expr::Overlay { expr: _, overlay_what: _, overlay_from: _, overlay_for: _ } => no("OVERLAY", CALL),
         Expr::Collate { expr: _, collation: _ } => no("COLLATE", "use LOWER or UPPER"),
         Expr::IsNormalized { expr: _, form: _, negated: _ } => no("IS NORMALIZED", CALL),
-        Expr::JsonAccess { value: _, path: _ } | Expr::CompoundFieldAccess { root: _, access_chain: _ } => {
+        Expr::JsonAccess { value: _, path: _ }
+        | Expr::CompoundFieldAccess { root: _, access_chain: _ } => {
             no("access to a part of a value", "columns are plain values")
         }
         Expr::Struct { values: _, fields: _ }
@@ -502,7 +598,16 @@ fn expression(expr: &Expr) -> Checked {
 }
 
 fn function(call: &Function) -> Checked {
-    let Function { name, uses_odbc_syntax, parameters, args, filter, null_treatment, over, within_group } = call;
+    let Function {
+        name,
+        uses_odbc_syntax,
+        parameters,
+        args,
+        filter,
+        null_treatment,
+        over,
+        within_group,
+    } = call;
     absent(!uses_odbc_syntax, "{fn ...}", "write the function itself")?;
     match parameters {
         FunctionArguments::None => {}
@@ -511,7 +616,11 @@ fn function(call: &Function) -> Checked {
         }
     }
     absent(over.is_none(), "a window function (OVER)", "group in a sub-query instead")?;
-    absent(null_treatment.is_none(), "IGNORE NULLS or RESPECT NULLS", "use FILTER (WHERE ... IS NOT NULL)")?;
+    absent(
+        null_treatment.is_none(),
+        "IGNORE NULLS or RESPECT NULLS",
+        "use FILTER (WHERE ... IS NOT NULL)",
+    )?;
     optional(filter.as_deref())?;
     if !within_group.is_empty() && !name.to_string().eq_ignore_ascii_case("percentile_cont") {
         return no(&format!("WITHIN GROUP of {name}"), "it goes with PERCENTILE_CONT");
@@ -532,9 +641,9 @@ fn function(call: &Function) -> Checked {
     all(args, |argument| match argument {
         FunctionArg::Unnamed(FunctionArgExpr::Expr(inner)) => expression(inner),
         FunctionArg::Unnamed(FunctionArgExpr::Wildcard) => Ok(()),
-        FunctionArg::Unnamed(FunctionArgExpr::QualifiedWildcard(_) | FunctionArgExpr::WildcardWithOptions(_)) => {
-            no("t.* as an argument", "write COUNT(*)")
-        }
+        FunctionArg::Unnamed(
+            FunctionArgExpr::QualifiedWildcard(_) | FunctionArgExpr::WildcardWithOptions(_),
+        ) => no("t.* as an argument", "write COUNT(*)"),
         FunctionArg::Named { name: _, arg: _, operator: _ }
         | FunctionArg::ExprNamed { name: _, arg: _, operator: _ } => {
             no("an argument with a name", "write the arguments in their order")
@@ -549,9 +658,8 @@ fn function(call: &Function) -> Checked {
         FunctionArgumentClause::OnOverflow(_) => no("ON OVERFLOW", LEAVE_OUT),
         FunctionArgumentClause::Having(_) => no("HAVING in an aggregate", "use FILTER (WHERE ...)"),
         FunctionArgumentClause::Separator(_) => no("SEPARATOR", LEAVE_OUT),
-        FunctionArgumentClause::JsonNullClause(_) | FunctionArgumentClause::JsonReturningClause(_) => {
-            no("a JSON clause", LEAVE_OUT)
-        }
+        FunctionArgumentClause::JsonNullClause(_)
+        | FunctionArgumentClause::JsonReturningClause(_) => no("a JSON clause", LEAVE_OUT),
     })
 }
 
@@ -580,7 +688,9 @@ fn value(value: &ValueWithSpan) -> Checked {
         | Value::QuoteDelimitedStringLiteral(_)
         | Value::NationalQuoteDelimitedStringLiteral(_)
         | Value::HexStringLiteral(_)
-        | Value::DoubleQuotedString(_) => no("a text with a prefix or other quotation marks", "write '...'"),
+        | Value::DoubleQuotedString(_) => {
+            no("a text with a prefix or other quotation marks", "write '...'")
+        }
     }
 }
 
@@ -598,7 +708,9 @@ fn unary(op: &UnaryOperator) -> Checked {
         | UnaryOperator::PGPrefixFactorial
         | UnaryOperator::PGSquareRoot
         | UnaryOperator::QuestionDash
-        | UnaryOperator::QuestionPipe => no(&format!("the operator {op}"), "see docs/sql.md for those that are"),
+        | UnaryOperator::QuestionPipe => {
+            no(&format!("the operator {op}"), "see docs/sql.md for those that are")
+        }
     }
 }
 
@@ -672,6 +784,8 @@ fn binary(op: &BinaryOperator) -> Checked {
         | BinaryOperator::QuestionDoublePipe
         | BinaryOperator::At
         | BinaryOperator::TildeEq
-        | BinaryOperator::Assignment => no(&format!("the operator {op}"), "see docs/sql.md for those that are"),
+        | BinaryOperator::Assignment => {
+            no(&format!("the operator {op}"), "see docs/sql.md for those that are")
+        }
     }
 }

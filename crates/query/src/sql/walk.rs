@@ -1,24 +1,25 @@
 //! From the planner's tree to the private aggregate, and what comes before and after it.
 
-use super::aggregation::{Aggregation, aggregation};
+use super::aggregation::{Unplanned, aggregation};
 use super::facts::Facts;
 use super::range::Range;
 use super::released::Released;
 use super::rows::{
-    Growth, Limits, Rows, Unit, condition, facts_of_unit_aggregate, of_one_unit, planner, refused, with_public,
+    Growth, Limits, Rows, Unit, condition, facts_of_unit_aggregate, of_one_unit, planner, refused,
+    with_public,
 };
 use crate::error::QueryError;
-use crate::expression::Total;
 use crate::tables::Tables;
-use crate::unit_aggregates;
 use datafusion::common::{DFSchema, NullEquality};
 use datafusion::execution::SessionState;
 use datafusion::logical_expr::expr::{AggregateFunction, Alias};
 use datafusion::logical_expr::utils::conjunction;
 use datafusion::logical_expr::{
-    Aggregate, Distinct, Expr, Filter, Join, LogicalPlan, Projection, SubqueryAlias, Union, try_cast,
+    Aggregate, Distinct, Expr, Filter, Join, LogicalPlan, Projection, SubqueryAlias, Union,
+    try_cast,
 };
 use futures::future::BoxFuture;
+use reticent_engine::{Total, unit_aggregate, unit_key};
 use reticent_policy::Privacy;
 use std::sync::Arc;
 
@@ -29,7 +30,7 @@ pub(crate) enum Relation {
     /// Rows of private tables.
     Rows(Box<Rows>),
     /// Released figures, and the private aggregate that they come from.
-    Released(Box<(Released, Aggregation)>),
+    Released(Box<(Released, Unplanned)>),
 }
 
 /// Reads a plan.
@@ -42,10 +43,14 @@ pub(crate) struct Walk<'a> {
     pub(crate) max_rows: Option<u32>,
 }
 
-const TWO_RELEASES: &str = "the query has two private aggregates: one query is one release. Ask them one by one, or group once and combine the columns";
+const TWO_RELEASES: &str = "the query has two private aggregates: one query is one release. Ask \
+    them one by one, or group once and combine the columns";
 
 impl<'a> Walk<'a> {
-    pub(crate) fn relation<'b>(&'b self, plan: &'b LogicalPlan) -> BoxFuture<'b, Result<Relation, QueryError>> {
+    pub(crate) fn relation<'b>(
+        &'b self,
+        plan: &'b LogicalPlan,
+    ) -> BoxFuture<'b, Result<Relation, QueryError>> {
         Box::pin(async move {
             if self.is_public(plan)? {
                 return Ok(Relation::Public(plan.clone()));
@@ -81,7 +86,9 @@ impl<'a> Walk<'a> {
                 other => {
                     let shown = other.display().to_string();
                     let name = shown.split([':', ' ']).next().unwrap_or("this");
-                    refused(format!("{name} is not offered; a query is a SELECT over the tables of the policy"))
+                    refused(format!(
+                        "{name} is not offered; a query is a SELECT over the tables of the policy"
+                    ))
                 }
             }
         })
@@ -94,18 +101,31 @@ impl<'a> Walk<'a> {
         let limits = match table.privacy() {
             Privacy::Public { unique: _ } => return Ok(Relation::Public(plan.clone())),
             Privacy::EachRow => Limits { max_groups: 1, max_rows: 1 },
-            Privacy::Unit { max_groups, max_rows, .. } => Limits { max_groups: *max_groups, max_rows: *max_rows },
+            Privacy::Unit { max_groups, max_rows, .. } => {
+                Limits { max_groups: *max_groups, max_rows: *max_rows }
+            }
         };
         let facts = table.columns().iter().map(|column| self.tables.facts(column)).collect();
         let unit = match table.unit() {
             None => Unit::EachRow,
             Some(unit) => {
                 let found = table.columns().iter().position(|column| column.name() == unit.name());
-                Unit::Column(found.ok_or_else(|| QueryError::Refused("the unit column is not declared".into()))?)
+                Unit::Column(
+                    found.ok_or_else(|| {
+                        QueryError::Refused("the unit column is not declared".into())
+                    })?,
+                )
             }
         };
         let growth = Growth::TABLE;
-        Ok(Relation::Rows(Box::new(Rows { plan: plan.clone(), unit, hidden: false, facts, limits, growth })))
+        Ok(Relation::Rows(Box::new(Rows {
+            plan: plan.clone(),
+            unit,
+            hidden: false,
+            facts,
+            limits,
+            growth,
+        })))
     }
 
     /// An expression over rows, total and under its own name.
@@ -120,16 +140,20 @@ impl<'a> Walk<'a> {
     }
 
     fn total(&self, input: &LogicalPlan, expression: &Expr) -> Result<Expr, QueryError> {
-        Total::new(input.schema()).expression(expression)
+        Ok(Total::new(input.schema()).expression(expression)?)
     }
 
     async fn alias(&self, alias: &SubqueryAlias) -> Result<Relation, QueryError> {
         let renamed = |plan: LogicalPlan| {
-            SubqueryAlias::try_new(Arc::new(plan), alias.alias.clone()).map(LogicalPlan::SubqueryAlias).map_err(planner)
+            SubqueryAlias::try_new(Arc::new(plan), alias.alias.clone())
+                .map(LogicalPlan::SubqueryAlias)
+                .map_err(planner)
         };
         Ok(match self.relation(&alias.input).await? {
             Relation::Public(plan) => Relation::Public(renamed(plan)?),
-            Relation::Rows(rows) => Relation::Rows(Box::new(Rows { plan: renamed(rows.plan.clone())?, ..*rows })),
+            Relation::Rows(rows) => {
+                Relation::Rows(Box::new(Rows { plan: renamed(rows.plan.clone())?, ..*rows }))
+            }
             Relation::Released(inner) => {
                 let (released, private) = *inner;
                 Relation::Released(Box::new((released.alias(alias)?, private)))
@@ -141,8 +165,11 @@ impl<'a> Walk<'a> {
         Ok(match self.relation(&projection.input).await? {
             Relation::Public(_) => Relation::Public(LogicalPlan::Projection(projection.clone())),
             Relation::Rows(rows) => {
-                let named = projection.expr.iter().map(|expression| self.named(&rows.plan, expression));
-                Relation::Rows(Box::new(rows.projected(named.collect::<Result<_, _>>()?, &projection.expr)?))
+                let named =
+                    projection.expr.iter().map(|expression| self.named(&rows.plan, expression));
+                Relation::Rows(Box::new(
+                    rows.projected(named.collect::<Result<_, _>>()?, &projection.expr)?,
+                ))
             }
             Relation::Released(inner) => {
                 let (released, private) = *inner;
@@ -157,7 +184,8 @@ impl<'a> Walk<'a> {
             Relation::Rows(mut rows) => {
                 let predicate = Total::new(rows.plan.schema()).condition(&filter.predicate)?;
                 let input = Arc::new(rows.plan.clone());
-                rows.plan = LogicalPlan::Filter(Filter::try_new(predicate, input).map_err(planner)?);
+                rows.plan =
+                    LogicalPlan::Filter(Filter::try_new(predicate, input).map_err(planner)?);
                 Relation::Rows(rows)
             }
             Relation::Released(inner) => {
@@ -180,7 +208,7 @@ impl<'a> Walk<'a> {
             Relation::Rows(rows) => {
                 let limits = self.limits(&rows)?;
                 let private = aggregation(aggregate, &rows, self.state, limits).await?;
-                let released = Released::by(&private)?;
+                let released = Released::by(&private.aggregation)?;
                 Ok(Relation::Released(Box::new((released, private))))
             }
         }
@@ -188,7 +216,10 @@ impl<'a> Walk<'a> {
 
     fn limits(&self, rows: &Rows) -> Result<Limits, QueryError> {
         if rows.unit == Unit::EachRow && (self.max_groups.is_some() || self.max_rows.is_some()) {
-            return refused("max_groups and max_rows are for tables with a unit column; here each row is a unit");
+            return refused(
+                "max_groups and max_rows are for tables with a unit column; here each row is a \
+                 unit",
+            );
         }
         Ok(Limits {
             max_groups: self.max_groups.unwrap_or(rows.limits.max_groups),
@@ -196,18 +227,20 @@ impl<'a> Walk<'a> {
         })
     }
 
-    /// An aggregate over the rows of one unit at a time, exact: see [`unit_aggregates`].
+    /// An aggregate over the rows of one unit at a time, exact: see [`unit_aggregate`].
     fn of_each_unit(&self, rows: &Rows, aggregate: &Aggregate) -> Result<Rows, QueryError> {
         let schema = rows.plan.schema();
         let mut facts = Vec::new();
         let mut keys = Vec::new();
         for key in &aggregate.group_expr {
             if matches!(key, Expr::GroupingSet(_)) {
-                return refused("GROUPING SETS, ROLLUP and CUBE are not offered; ask one GROUP BY at a time");
+                return refused(
+                    "GROUPING SETS, ROLLUP and CUBE are not offered; ask one GROUP BY at a time",
+                );
             }
             facts.push(rows.facts_of(key));
             let named = self.named(&rows.plan, key)?;
-            let distinguished = unit_aggregates::key(named.clone(), schema)?;
+            let distinguished = unit_key(named.clone(), schema)?;
             let (relation, name) = named.qualified_name();
             keys.push(if distinguished == named {
                 named
@@ -232,10 +265,15 @@ impl<'a> Walk<'a> {
             params.args = params.args.iter().map(total).collect::<Result<_, _>>()?;
             params.filter = params.filter.as_deref().map(total).transpose()?.map(Box::new);
             let call = AggregateFunction { func: call.func.clone(), params };
-            calls.push(Expr::Alias(Alias::new(unit_aggregates::exact(call, schema)?, relation, name)));
+            calls.push(Expr::Alias(Alias::new(unit_aggregate(call, schema)?, relation, name)));
         }
-        let unit = aggregate.group_expr.iter().position(|key| rows.is_unit(key)).map_or(Unit::EachRow, Unit::Column);
-        let again = Aggregate::try_new(Arc::new(rows.plan.clone()), keys, calls).map_err(planner)?;
+        let unit = aggregate
+            .group_expr
+            .iter()
+            .position(|key| rows.is_unit(key))
+            .map_or(Unit::EachRow, Unit::Column);
+        let again =
+            Aggregate::try_new(Arc::new(rows.plan.clone()), keys, calls).map_err(planner)?;
         let growth = if aggregate.group_expr.len() == 1 { Growth::UNIT } else { rows.growth };
         let plan = in_types_of(LogicalPlan::Aggregate(again), &aggregate.schema)?;
         Ok(Rows { plan, unit, hidden: false, facts, limits: rows.limits, growth })
@@ -254,7 +292,8 @@ impl<'a> Walk<'a> {
             Relation::Rows(mut rows) => {
                 if rows.hidden || rows.unit == Unit::EachRow {
                     return refused(
-                        "SELECT DISTINCT over rows is offered where the privacy unit is among its columns; to see which \
+                        "SELECT DISTINCT over rows is offered where the privacy unit is among its \
+                         columns; to see which \
                          groups there are, write GROUP BY with COUNT(*)",
                     );
                 }
@@ -275,7 +314,10 @@ impl<'a> Walk<'a> {
         let mut sides: Vec<Rows> = Vec::new();
         for input in inputs {
             let Relation::Rows(rows) = input else {
-                return refused("UNION is offered between rows of private tables, or between public ones, not of both");
+                return refused(
+                    "UNION is offered between rows of private tables, or between public ones, not \
+                     of both",
+                );
             };
             sides.push(*rows);
         }
@@ -284,32 +326,51 @@ impl<'a> Walk<'a> {
         let mut parts: Vec<Rows> = Vec::new();
         for rows in sides {
             let Some(unit) = rows.unit_column() else {
-                return refused("UNION is not offered where each row is a privacy unit: one row could appear twice");
+                return refused(
+                    "UNION is not offered where each row is a privacy unit: one row could appear \
+                     twice",
+                );
             };
-            // The columns that the query sees, in order, then the unit: positions decide in a union.
+            // The columns that the query sees, in order, then the unit: positions decide in a
+            // union.
             let seen = rows.plan.schema().columns().into_iter().enumerate();
-            let shown = seen.filter(|(place, _)| !(rows.hidden && Unit::Column(*place) == rows.unit));
+            let shown =
+                seen.filter(|(index, _)| !(rows.hidden && Unit::Column(*index) == rows.unit));
             let mut columns: Vec<Expr> = shown.map(|(_, column)| Expr::Column(column)).collect();
-            let mut place = rows.unit;
+            let mut unit_column = rows.unit;
             if !shared {
-                columns.push(Expr::Alias(Alias::new(Expr::Column(unit), None::<&str>, "__unit_of_union")));
-                place = Unit::Column(columns.len() - 1);
+                columns.push(Expr::Alias(Alias::new(
+                    Expr::Column(unit),
+                    None::<&str>,
+                    "__unit_of_union",
+                )));
+                unit_column = Unit::Column(columns.len() - 1);
             }
             let facts = columns.iter().map(|column| rows.facts_of(column)).collect();
-            let plan = Projection::try_new(columns, Arc::new(rows.plan.clone())).map_err(planner)?;
+            let plan =
+                Projection::try_new(columns, Arc::new(rows.plan.clone())).map_err(planner)?;
             let plan = LogicalPlan::Projection(plan);
-            parts.push(Rows { plan, unit: place, hidden: !shared, facts, ..rows });
+            parts.push(Rows { plan, unit: unit_column, hidden: !shared, facts, ..rows });
         }
         let plans = parts.iter().map(|part| Arc::new(part.plan.clone())).collect();
         let plan = LogicalPlan::Union(Union::try_new_with_loose_types(plans).map_err(planner)?);
         let facts = (0..parts[0].facts.len())
-            .map(|place| {
-                let all = parts.iter().map(|part| &part.facts[place]);
-                let range = all.clone().map(|facts| facts.range).reduce(Range::union).unwrap_or(Range::UNKNOWN);
-                Facts { range, nullable: all.clone().any(|facts| facts.nullable), ..Facts::unknown() }
+            .map(|index| {
+                let all = parts.iter().map(|part| &part.facts[index]);
+                let range = all
+                    .clone()
+                    .map(|facts| facts.range)
+                    .reduce(Range::union)
+                    .unwrap_or(Range::UNKNOWN);
+                Facts {
+                    range,
+                    nullable: all.clone().any(|facts| facts.nullable),
+                    ..Facts::unknown()
+                }
             })
             .collect();
-        let growth = parts[1..].iter().try_fold(parts[0].growth, |all, part| all.plus(part.growth))?;
+        let growth =
+            parts[1..].iter().try_fold(parts[0].growth, |all, part| all.plus(part.growth))?;
         Ok(Relation::Rows(Box::new(Rows { plan, facts, growth, ..parts.swap_remove(0) })))
     }
 
@@ -322,7 +383,8 @@ impl<'a> Walk<'a> {
             let on = pairs.iter().map(|(a, b)| Ok((self.total(left, a)?, self.total(right, b)?)));
             let on = on.collect::<Result<Vec<_>, QueryError>>()?;
             let both = left.schema().join(right.schema()).map_err(planner)?;
-            let filter = conjunction(rest).map(|filter| Total::new(&both).condition(&filter)).transpose()?;
+            let filter =
+                conjunction(rest).map(|filter| Total::new(&both).condition(&filter)).transpose()?;
             Join::try_new(
                 Arc::new(left.clone()),
                 Arc::new(right.clone()),
@@ -335,24 +397,40 @@ impl<'a> Walk<'a> {
             )
             .map_err(planner)
         };
-        // What the public side is found by. Where NULL equals NULL, or there are no equalities, any row may match.
+        // What the public side is found by. Where NULL equals NULL, or there are no equalities, any
+        // row may match.
         let keys = |join: &Join, is_left: bool| -> Vec<Expr> {
-            let pairs = if join.null_equality == NullEquality::NullEqualsNull { &[][..] } else { &join.on };
+            let pairs =
+                if join.null_equality == NullEquality::NullEqualsNull { &[][..] } else { &join.on };
             pairs.iter().map(|(a, b)| if is_left { a.clone() } else { b.clone() }).collect()
         };
         match (left, right) {
-            (Relation::Public(_), Relation::Public(_)) => Ok(Relation::Public(LogicalPlan::Join(join.clone()))),
+            (Relation::Public(_), Relation::Public(_)) => {
+                Ok(Relation::Public(LogicalPlan::Join(join.clone())))
+            }
             (Relation::Rows(rows), Relation::Public(part)) => {
                 let public = self.computed(&part).await?;
                 let join = rebuilt(&rows.plan, &public.plan)?;
                 let matches = public.most_matches(&keys(&join, false))?;
-                Ok(Relation::Rows(Box::new(with_public(join, &rows, &public.facts, true, matches)?)))
+                Ok(Relation::Rows(Box::new(with_public(
+                    join,
+                    &rows,
+                    &public.facts,
+                    true,
+                    matches,
+                )?)))
             }
             (Relation::Public(part), Relation::Rows(rows)) => {
                 let public = self.computed(&part).await?;
                 let join = rebuilt(&public.plan, &rows.plan)?;
                 let matches = public.most_matches(&keys(&join, true))?;
-                Ok(Relation::Rows(Box::new(with_public(join, &rows, &public.facts, false, matches)?)))
+                Ok(Relation::Rows(Box::new(with_public(
+                    join,
+                    &rows,
+                    &public.facts,
+                    false,
+                    matches,
+                )?)))
             }
             (Relation::Rows(left), Relation::Rows(right)) => {
                 let join = rebuilt(&left.plan, &right.plan)?;
@@ -366,25 +444,31 @@ impl<'a> Walk<'a> {
             (Relation::Public(part), Relation::Released(inner)) => {
                 let (released, private) = *inner;
                 let public = self.computed(&part).await?;
-                Ok(Relation::Released(Box::new((released.join(join, public.plan, false)?, private))))
+                Ok(Relation::Released(Box::new((
+                    released.join(join, public.plan, false)?,
+                    private,
+                ))))
             }
             (Relation::Released(_), Relation::Released(_)) => refused(TWO_RELEASES),
-            (Relation::Released(_), Relation::Rows(_)) | (Relation::Rows(_), Relation::Released(_)) => refused(
-                "released figures are joined with private rows: that would need a second release. Ask in two queries",
+            (Relation::Released(_), Relation::Rows(_))
+            | (Relation::Rows(_), Relation::Released(_)) => refused(
+                "released figures are joined with private rows: that would need a second release. \
+                 Ask in two queries",
             ),
         }
     }
 }
 
-/// A plan with its columns in the types that the rest of the query was planned for: texts have several.
+/// A plan with its columns in the types that the rest of the query was planned for: texts have
+/// several.
 fn in_types_of(plan: LogicalPlan, expected: &DFSchema) -> Result<LogicalPlan, QueryError> {
-    let of = |schema: &DFSchema, place: usize| schema.field(place).data_type().clone();
-    let columns = plan.schema().iter().enumerate().map(|(place, (relation, field))| {
+    let of = |schema: &DFSchema, index: usize| schema.field(index).data_type().clone();
+    let columns = plan.schema().iter().enumerate().map(|(index, (relation, field))| {
         let column = Expr::from((relation, field));
-        if *field.data_type() == of(expected, place) {
+        if *field.data_type() == of(expected, index) {
             return column;
         }
-        let cast = try_cast(column, of(expected, place));
+        let cast = try_cast(column, of(expected, index));
         Expr::Alias(Alias::new(cast, relation.cloned(), field.name()))
     });
     let columns: Vec<Expr> = columns.collect();
@@ -396,6 +480,7 @@ fn in_types_of(plan: LogicalPlan, expected: &DFSchema) -> Result<LogicalPlan, Qu
 
 fn limit_before_aggregation<T>() -> Result<T, QueryError> {
     refused(
-        "LIMIT before the aggregates would let one person decide which rows of others count; use WHERE, or LIMIT after GROUP BY",
+        "LIMIT before the aggregates would let one person decide which rows of others count; use \
+         WHERE, or LIMIT after GROUP BY",
     )
 }

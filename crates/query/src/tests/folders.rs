@@ -1,4 +1,5 @@
-//! Private columns in the names of folders: the unit, a key, a value. The answers are those of the same table in one file.
+//! Private columns in the names of folders: the unit, a key, a value. The answers are those of the
+//! same table in one file.
 
 use super::noiseless::{Cell, Draw, cells, exact_answer, wait};
 use datafusion::arrow::array::{ArrayRef, Float64Array};
@@ -22,11 +23,15 @@ fn random_rows(count: usize, draw: &mut Draw) -> Vec<Row> {
     (0..count).map(|_| row(draw)).collect()
 }
 
-const COLUMNS: &str = "unit = 'person'\nmax_groups = 2\nmax_rows = 3\n[tables.t.columns]\nperson.type = 'integer'\ntag.type = 'text'\n\
-    day = { type = 'date', values = [2024-01-31, 2024-02-01] }\nx = { type = 'real', bounds = [0, 10] }\n";
+const COLUMNS: &str = "unit = 'person'\nmax_groups = 2\nmax_rows = \
+    3\n[tables.t.columns]\nperson.type = 'integer'\ntag.type = 'text'\n\
+    day = { type = 'date', values = [2024-01-31, 2024-02-01] }\nx = { type = 'real', bounds = [0, \
+    10] }\n";
 
 fn policy(folder: &Path, source: &str) -> Policy {
-    let text = format!("[budget]\nepsilon = 1e3\ndelta = 1e-3\n[tables.t]\nsource = '{source}'\n{COLUMNS}");
+    let text = format!(
+        "[budget]\nepsilon = 1e3\ndelta = 1e-3\n[tables.t]\nsource = '{source}'\n{COLUMNS}"
+    );
     Policy::parse(&text, &folder.join("policy.toml")).expect("a policy")
 }
 
@@ -36,11 +41,18 @@ fn store(folder: &Path, rows: &[Row]) {
     let mut folders: BTreeMap<String, Vec<f64>> = BTreeMap::new();
     for (person, tag, day, x) in rows {
         let number = person.map(|person| person.to_string());
-        flat += &format!("{},{},{day},{x}\n", number.as_deref().unwrap_or_default(), tag.unwrap_or_default());
+        flat += &format!(
+            "{},{},{day},{x}\n",
+            number.as_deref().unwrap_or_default(),
+            tag.unwrap_or_default()
+        );
         let null = "__HIVE_DEFAULT_PARTITION__".to_owned();
         let tag = tag.map(|tag| tag.replace('%', "%25").replace('/', "%2F"));
-        let name =
-            format!("person={}/tag={}/day={day}", number.as_ref().unwrap_or(&null), tag.as_ref().unwrap_or(&null));
+        let name = format!(
+            "person={}/tag={}/day={day}",
+            number.as_ref().unwrap_or(&null),
+            tag.as_ref().unwrap_or(&null)
+        );
         folders.entry(name).or_default().push(*x);
     }
     std::fs::write(folder.join("flat.csv"), flat).expect("written");
@@ -56,7 +68,8 @@ fn store(folder: &Path, rows: &[Row]) {
                 let column: ArrayRef = Arc::new(Float64Array::from(numbers.clone()));
                 let batch = RecordBatch::try_from_iter([("x", column)]).expect("a batch");
                 let file = std::fs::File::create(path).expect("a file");
-                let mut writer = ArrowWriter::try_new(file, batch.schema(), None).expect("a writer");
+                let mut writer =
+                    ArrowWriter::try_new(file, batch.schema(), None).expect("a writer");
                 writer.write(&batch).expect("written");
                 writer.close().expect("written");
             }
@@ -71,7 +84,8 @@ const QUERIES: [&str; 7] = [
     "SELECT COUNT(*), MEDIAN(x) FROM t WHERE tag = 'b c' AND day = DATE '2024-01-31'",
     "SELECT COUNT(*) FROM t WHERE tag IS NULL OR day IS NULL",
     "SELECT COUNT(*) FROM t WHERE person < 4",
-    "SELECT tag, SUM(n) FROM (SELECT person, tag, LEAST(COUNT(*), 5) AS n FROM t GROUP BY person, tag) q GROUP BY tag",
+    "SELECT tag, SUM(n) FROM (SELECT person, tag, LEAST(COUNT(*), 5) AS n FROM t GROUP BY person, \
+     tag) q GROUP BY tag",
 ];
 
 fn answers(folder: &Path, source: &str) -> Vec<Vec<Vec<Cell>>> {
@@ -98,7 +112,8 @@ fn folders_give_the_answers_of_one_file() {
     }
 }
 
-/// The folder of one person goes: the columns are the same, and the rest of the table stays as it is in one file without that person.
+/// The folder of one person goes: the columns are the same, and the rest of the table stays as it
+/// is in one file without that person.
 #[test]
 fn a_person_leaves_with_their_folder() {
     let mut draw = Draw::new(78);

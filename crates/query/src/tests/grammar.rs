@@ -1,4 +1,5 @@
-//! Random queries: every aggregate, expressions, keys, joins, sub-queries, and what may follow the aggregates.
+//! Random queries: every aggregate, expressions, keys, joins, sub-queries, and what may follow the
+//! aggregates.
 
 use super::noiseless::Draw;
 
@@ -112,7 +113,8 @@ impl<'a> Grammar<'a> {
             }
             3 => {
                 let join = self.draw.of(&["JOIN", "LEFT JOIN"]);
-                let mut source = Self::plain(&format!("people p {join} visits v ON p.person = v.person"), unit);
+                let mut source =
+                    Self::plain(&format!("people p {join} visits v ON p.person = v.person"), unit);
                 source.reals.push("v.cost");
                 source.texts.push("v.ward");
                 source.keys.extend(["v.ward", "v.ward"]);
@@ -129,8 +131,10 @@ impl<'a> Grammar<'a> {
                 Self::plain(&format!("(SELECT {COLUMNS} FROM people WHERE {condition}) p"), None)
             }
             6 => {
-                let (one, other) =
-                    (self.condition(&Self::plain("", None), 0), self.condition(&Self::plain("", None), 0));
+                let (one, other) = (
+                    self.condition(&Self::plain("", None), 0),
+                    self.condition(&Self::plain("", None), 0),
+                );
                 let from = format!(
                     "(SELECT * FROM people WHERE {} UNION ALL SELECT * FROM people WHERE {}) p",
                     one.replace("p.", ""),
@@ -146,9 +150,14 @@ impl<'a> Grammar<'a> {
     /// A sub-query with one row for each person, or for each person and city.
     fn by_unit(&mut self) -> Source {
         let condition = self.condition(&Self::plain("", None), 0).replace("p.", "");
-        let (city, key) = if self.draw.once_in(2) { ("city", "person, city") } else { ("MAX(city) AS city", "person") };
+        let (city, key) = if self.draw.once_in(2) {
+            ("city", "person, city")
+        } else {
+            ("MAX(city) AS city", "person")
+        };
         let from = format!(
-            "(SELECT person, {city}, COUNT(*) AS n, SUM(score) AS s, MAX(age) AS age, MIN(amount) AS amount, \
+            "(SELECT person, {city}, COUNT(*) AS n, SUM(score) AS s, MAX(age) AS age, MIN(amount) \
+             AS amount, \
              AVG(height) AS height FROM people WHERE {condition} GROUP BY {key}) p"
         );
         Source {
@@ -159,7 +168,13 @@ impl<'a> Grammar<'a> {
             texts: vec!["p.city"],
             booleans: vec!["(p.n > 2)"],
             days: vec!["DATE '2024-02-01'"],
-            keys: vec!["p.city", "p.age / 30", "LEAST(p.n, 5)", "p.n", "CASE WHEN p.n > 2 THEN 'many' ELSE 'few' END"],
+            keys: vec![
+                "p.city",
+                "p.age / 30",
+                "LEAST(p.n, 5)",
+                "p.n",
+                "CASE WHEN p.n > 2 THEN 'many' ELSE 'few' END",
+            ],
             certain: vec!["p.age", "LEAST(p.n, 20)"],
             unit: Some("p.person"),
         }
@@ -181,7 +196,9 @@ impl<'a> Grammar<'a> {
             3 => format!("({a} * {})", self.draw.of(&[2, 3, -1])),
             4 => format!("({a} / 4)"),
             5 => format!("({} % 7)", self.draw.of(&source.integers)),
-            6 => format!("CASE WHEN {} THEN {a} ELSE {} END", self.condition(source, 0), plain(self)),
+            6 => {
+                format!("CASE WHEN {} THEN {a} ELSE {} END", self.condition(source, 0), plain(self))
+            }
             7 => format!("CASE WHEN {} THEN {a} END", self.condition(source, 0)),
             8 => format!("COALESCE({a}, 3)"),
             9 => format!("ABS({a})"),
@@ -218,7 +235,9 @@ impl<'a> Grammar<'a> {
         let integer = self.draw.of(&source.integers);
         match self.draw.below(12) {
             0 => format!("{integer} > {}", self.draw.below(40) as i64 - 10),
-            1 => format!("{} <= {}.5", self.draw.of(&source.reals), self.draw.below(60) as i64 - 20),
+            1 => {
+                format!("{} <= {}.5", self.draw.of(&source.reals), self.draw.below(60) as i64 - 20)
+            }
             2 => format!("{integer} BETWEEN -2 AND {}", self.draw.below(90)),
             3 => format!("{text} IN ('Ulm', 'Brno', 'a', 'east')"),
             4 => format!("{text} LIKE '{}'", self.draw.of(&["%a%", "U%", "_", "%", "b,%"])),
@@ -226,7 +245,9 @@ impl<'a> Grammar<'a> {
             6 => format!("{text} ~ '{}'", self.draw.of(&["^[A-M]", "a+", "."])),
             7 => self.draw.of(&source.booleans).to_owned(),
             8 => format!("{} >= DATE '2024-01-15'", self.draw.of(&source.days)),
-            9 if self.in_where => format!("{text} IN (SELECT r0.city FROM regions r0 WHERE r0.weight > 2)"),
+            9 if self.in_where => {
+                format!("{text} IN (SELECT r0.city FROM regions r0 WHERE r0.weight > 2)")
+            }
             10 => format!("CHARACTER_LENGTH({text}) > 2"),
             _ => format!("{text} <> 'Ulm'"),
         }
@@ -241,8 +262,12 @@ impl<'a> Grammar<'a> {
         match self.draw.below(14) {
             0 | 1 => (format!("COUNT(*){filter}"), Kind::Number),
             2 => {
-                let list =
-                    [source.texts.clone(), source.integers.clone(), source.booleans.clone(), source.days.clone()];
+                let list = [
+                    source.texts.clone(),
+                    source.integers.clone(),
+                    source.booleans.clone(),
+                    source.days.clone(),
+                ];
                 let list = self.draw.of(&list);
                 (format!("COUNT({}){filter}", self.draw.of(&list)), Kind::Number)
             }
@@ -270,7 +295,8 @@ impl<'a> Grammar<'a> {
         }
     }
 
-    /// Arithmetic on aggregates of numbers that are never NULL, so that both engines have the same figures to compute with.
+    /// Arithmetic on aggregates of numbers that are never NULL, so that both engines have the same
+    /// figures to compute with.
     fn derived(&mut self, source: &Source) -> String {
         let of = self.draw.of(&source.certain);
         match self.draw.below(6) {
@@ -292,17 +318,17 @@ impl<'a> Grammar<'a> {
         keys.sort_unstable();
         keys.dedup();
         let mut columns: Vec<String> =
-            keys.iter().enumerate().map(|(place, key)| format!("{key} AS k{place}")).collect();
+            keys.iter().enumerate().map(|(index, key)| format!("{key} AS k{index}")).collect();
         let mut kinds = vec![Kind::Key; keys.len()];
         self.in_where = false;
-        for place in 0..self.draw.below(3) + 1 {
+        for index in 0..self.draw.below(3) + 1 {
             // An answer without groups over no rows at all has no average to compute with.
             let (text, kind) = if keys.is_empty() || !self.draw.once_in(5) {
                 self.aggregate(&source)
             } else {
                 (self.derived(&source), Kind::Number)
             };
-            columns.push(format!("{text} AS a{place}"));
+            columns.push(format!("{text} AS a{index}"));
             kinds.push(kind);
         }
         self.in_where = true;
@@ -327,12 +353,16 @@ impl<'a> Grammar<'a> {
             }
             if self.draw.once_in(3) {
                 ordered = true;
-                let places: Vec<String> = (1..=keys.len()).map(|place| place.to_string()).collect();
-                sql += &format!(" ORDER BY COUNT(*) DESC, {}", places.join(", "));
+                let indices: Vec<String> =
+                    (1..=keys.len()).map(|index| index.to_string()).collect();
+                sql += &format!(" ORDER BY COUNT(*) DESC, {}", indices.join(", "));
                 if self.draw.once_in(2) {
                     sql += &format!(" LIMIT {}", self.draw.below(5) + 1);
                 }
-            } else if self.draw.once_in(8) && source.with.is_empty() && columns[keys.len()].starts_with("COUNT(") {
+            } else if self.draw.once_in(8)
+                && source.with.is_empty()
+                && columns[keys.len()].starts_with("COUNT(")
+            {
                 sql = format!("SELECT COUNT(*) AS groups, SUM(q.a0) AS total FROM ({sql}) q");
                 kinds = vec![Kind::Number, Kind::Number];
             }

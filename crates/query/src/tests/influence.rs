@@ -2,20 +2,24 @@
 
 use crate::Prepared;
 use datafusion::arrow::array::{Array, ArrayRef, AsArray};
-use datafusion::arrow::datatypes::{DataType, Date32Type, Float64Type, Int64Type, TimeUnit, TimestampMicrosecondType};
+use datafusion::arrow::datatypes::{
+    DataType, Date32Type, Float64Type, Int64Type, TimeUnit, TimestampMicrosecondType,
+};
 use datafusion::arrow::record_batch::RecordBatch;
 use datafusion::common::ScalarValue;
 use reticent_release::{Exact, Totals};
 use std::collections::BTreeMap;
 
-/// The totals of a group: its units, and of each statistic the number, or how often each value occurs.
+/// The totals of a group: its units, and of each statistic the number, or how often each value
+/// occurs.
 #[derive(Clone, Debug, Default, PartialEq)]
 struct Group {
     units: i128,
     statistics: Vec<BTreeMap<i64, i128>>,
 }
 
-/// Appends the bits of a cell: two cells have the same if and only if they are the same, down to the sign of a zero.
+/// Appends the bits of a cell: two cells have the same if and only if they are the same, down to
+/// the sign of a zero.
 pub(super) fn bits(column: &ArrayRef, row: usize, all: &mut Vec<u8>) {
     if column.is_null(row) {
         return all.push(0);
@@ -23,8 +27,12 @@ pub(super) fn bits(column: &ArrayRef, row: usize, all: &mut Vec<u8>) {
     all.push(1);
     match column.data_type() {
         DataType::Int64 => all.extend(column.as_primitive::<Int64Type>().value(row).to_le_bytes()),
-        DataType::Float64 => all.extend(column.as_primitive::<Float64Type>().value(row).to_bits().to_le_bytes()),
-        DataType::Date32 => all.extend(column.as_primitive::<Date32Type>().value(row).to_le_bytes()),
+        DataType::Float64 => {
+            all.extend(column.as_primitive::<Float64Type>().value(row).to_bits().to_le_bytes())
+        }
+        DataType::Date32 => {
+            all.extend(column.as_primitive::<Date32Type>().value(row).to_le_bytes())
+        }
         DataType::Timestamp(TimeUnit::Microsecond, None) => {
             all.extend(column.as_primitive::<TimestampMicrosecondType>().value(row).to_le_bytes());
         }
@@ -47,7 +55,9 @@ fn by_key(keys: &RecordBatch, exact: &Exact) -> BTreeMap<Vec<u8>, Group> {
             .iter()
             .map(|totals| match totals {
                 Totals::Integers(numbers) => BTreeMap::from([(0, numbers[group])]),
-                Totals::Values(values) => values[group].iter().map(|&(value, times)| (value, times.into())).collect(),
+                Totals::Values(values) => {
+                    values[group].iter().map(|&(value, times)| (value, times.into())).collect()
+                }
             })
             .collect(),
     };
@@ -89,30 +99,36 @@ pub(super) fn check(
     seen: &mut Seen,
 ) -> Result<(), String> {
     let (one, other) = (by_key(&one.0, &one.1), by_key(&other.0, &other.1));
-    let keys: Vec<&Vec<u8>> = one.keys().chain(other.keys().filter(|key| !one.contains_key(*key))).collect();
-    let most = prepared.plan.design().reach.max_groups as usize;
-    let units = |side: &BTreeMap<Vec<u8>, Group>, key: &Vec<u8>| side.get(key).map_or(0, |group| group.units);
-    let moved: Vec<u128> = keys.iter().map(|key| units(&one, key).abs_diff(units(&other, key))).collect();
+    let keys: Vec<&Vec<u8>> =
+        one.keys().chain(other.keys().filter(|key| !one.contains_key(*key))).collect();
+    let most = prepared.aggregation.max_groups as usize;
+    let units = |side: &BTreeMap<Vec<u8>, Group>, key: &Vec<u8>| {
+        side.get(key).map_or(0, |group| group.units)
+    };
+    let moved: Vec<u128> =
+        keys.iter().map(|key| units(&one, key).abs_diff(units(&other, key))).collect();
     if moved.iter().any(|&by| by > 1) {
         return Err("a unit is counted twice".to_owned());
     }
     if moved.iter().filter(|&&by| by > 0).count() > most {
         return Err(format!("a unit is in more than {most} groups"));
     }
-    for place in 0..prepared.aggregation.measures.len() {
-        let influence = prepared.plan.influence(place).expect("a statistic of the plan");
+    for (index, planned) in prepared.plan.statistics().iter().enumerate() {
+        let influence = planned.influence();
         let statistic = |side: &BTreeMap<Vec<u8>, Group>, key: &Vec<u8>| {
-            side.get(key).map(|group: &Group| group.statistics[place].clone())
+            side.get(key).map(|group: &Group| group.statistics[index].clone())
         };
-        let apart: Vec<u128> =
-            keys.iter().map(|key| distance(statistic(&one, key).as_ref(), statistic(&other, key).as_ref())).collect();
+        let apart: Vec<u128> = keys
+            .iter()
+            .map(|key| distance(statistic(&one, key).as_ref(), statistic(&other, key).as_ref()))
+            .collect();
         let groups = apart.iter().filter(|&&by| by > 0).count();
         let farthest = apart.iter().copied().max().unwrap_or(0);
         if farthest > influence.per_group.into() {
-            return Err(format!("statistic {place} moves by {farthest}, not {influence:?}"));
+            return Err(format!("statistic {index} moves by {farthest}, not {influence:?}"));
         }
         if groups > influence.groups as usize {
-            return Err(format!("statistic {place} moves in {groups} groups, not {influence:?}"));
+            return Err(format!("statistic {index} moves in {groups} groups, not {influence:?}"));
         }
         seen.moved += usize::from(groups > 0);
         seen.to_the_limit += usize::from(farthest == influence.per_group.into());

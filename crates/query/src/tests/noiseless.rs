@@ -1,19 +1,22 @@
-//! Exact totals in the place of released figures.
+//! Exact totals in place of released figures.
 
-use crate::engine::SecretKey;
 use crate::error::QueryError;
-use crate::mutation::{Mend, take_out};
-use crate::{Answer, Options, Prepared, prepare};
+use crate::{Answer, Options, Prepared, TableSources, prepare};
 use datafusion::arrow::array::{Array, AsArray};
 use datafusion::arrow::compute::cast;
 use datafusion::arrow::datatypes::{DataType, Float64Type};
 use datafusion::arrow::record_batch::RecordBatch;
 use datafusion::arrow::util::display::{ArrayFormatter, FormatOptions};
+use reticent_engine::SecretKey;
 use reticent_noise::randomness::{RandomBits, SeededRandom};
 use reticent_policy::Policy;
-use reticent_release::{Exact, Grid, Noisy, Plan, Released, Statistic, Totals};
+use reticent_release::{
+    Exact, Grid, Noisy, PlannedStatistic, ReleasePlan, Released, Statistic, Totals,
+};
+use reticent_sources::mutation::{Mend, take_out};
 
-/// Runs a future to its end, on a stack like that of a program's main thread: threads of tests have a quarter of it.
+/// Runs a future to its end, on a stack like that of a program's main thread: threads of tests have
+/// a quarter of it.
 pub(super) fn wait<T: Send>(work: impl Future<Output = T> + Send) -> T {
     wait_without(None, work)
 }
@@ -23,10 +26,18 @@ pub(super) fn wait_without<T: Send>(mend: Option<Mend>, work: impl Future<Output
     let run = || {
         take_out(mend);
         let mut builder = tokio::runtime::Builder::new_current_thread();
-        builder.enable_all().on_thread_start(move || take_out(mend)).build().expect("a runtime").block_on(work)
+        builder
+            .enable_all()
+            .on_thread_start(move || take_out(mend))
+            .build()
+            .expect("a runtime")
+            .block_on(work)
     };
     std::thread::scope(|scope| {
-        let thread = std::thread::Builder::new().stack_size(8 << 20).spawn_scoped(scope, run).expect("a thread");
+        let thread = std::thread::Builder::new()
+            .stack_size(8 << 20)
+            .spawn_scoped(scope, run)
+            .expect("a thread");
         thread.join().unwrap_or_else(|cause| std::panic::resume_unwind(cause))
     })
 }
@@ -62,7 +73,8 @@ impl Draw {
     }
 }
 
-/// The value at a rank, between two values on the line that joins them: what `PERCENTILE_CONT` means.
+/// The value at a rank, between two values on the line that joins them: what `PERCENTILE_CONT`
+/// means.
 fn quantile(values: &[(i64, u64)], grid: &Grid, point: f64) -> f64 {
     let count: u64 = values.iter().map(|(_, times)| times).sum();
     let at = |rank: u64| {
@@ -79,41 +91,59 @@ fn quantile(values: &[(i64, u64)], grid: &Grid, point: f64) -> f64 {
 }
 
 /// The exact totals as if they had been released, with every group shown.
-pub(super) fn without_noise(plan: &Plan, exact: &Exact) -> Released {
-    let noisy = |(statistic, totals): (&Statistic, &Totals)| match (statistic, totals) {
-        (Statistic::Sum { grid, .. }, Totals::Integers(steps)) => {
-            Noisy::Numbers { steps: steps.clone(), step: grid.step }
-        }
-        (Statistic::Quantiles { grid, points, .. }, Totals::Values(groups)) => Noisy::Quantiles(
-            groups.iter().map(|group| points.iter().map(|&point| quantile(group, grid, point)).collect()).collect(),
-        ),
-        (_, Totals::Integers(steps)) => Noisy::Numbers { steps: steps.clone(), step: 1.0 },
-        (_, Totals::Values(_)) => Noisy::Quantiles(Vec::new()),
-    };
-    let statistics = plan.design().statistics.iter().zip(&exact.totals).map(noisy).collect();
+pub(super) fn without_noise(plan: &ReleasePlan, exact: &Exact) -> Released {
+    let noisy =
+        |(planned, totals): (&PlannedStatistic, &Totals)| match (planned.statistic(), totals) {
+            (Statistic::Quantiles { grid, points, .. }, Totals::Values(groups)) => {
+                Noisy::Quantiles(
+                    groups
+                        .iter()
+                        .map(|group| {
+                            points.iter().map(|&point| quantile(group, grid, point)).collect()
+                        })
+                        .collect(),
+                )
+            }
+            (_, Totals::Integers(steps)) => {
+                Noisy::Numbers { steps: steps.clone(), step: planned.step() }
+            }
+            (_, Totals::Values(_)) => Noisy::Quantiles(Vec::new()),
+        };
+    let statistics = plan.statistics().iter().zip(&exact.totals).map(noisy).collect();
     Released { kept: (0..exact.units.len()).collect(), statistics }
 }
 
-/// The keys of the groups and the exact totals of a query over the tables of `policy`, which may be another than the one it was prepared under.
+/// The keys of the groups and the exact totals of a query over the tables of `policy`, which may be
+/// another than the one it was prepared under.
 pub(super) async fn totals(
     prepared: &Prepared,
     policy: &Policy,
     key: SecretKey,
 ) -> Result<(RecordBatch, Exact), QueryError> {
-    prepared.open(policy).await?.totals(key, |_| ()).await
+    let totals = prepared.open(policy).await?.totals(key, |_| ()).await?;
+    Ok((totals.keys, totals.exact))
 }
 
 /// The answer that a query would have without noise.
-pub(super) async fn exact_answer(policy: &Policy, sql: &str, key: SecretKey) -> Result<(Prepared, Answer), QueryError> {
+pub(super) async fn exact_answer(
+    policy: &Policy,
+    sql: &str,
+    key: SecretKey,
+) -> Result<(Prepared, Answer), QueryError> {
     let prepared = prepare(policy, sql, Options::default()).await?;
     let (keys, exact) = totals(&prepared, policy, key).await?;
     let answer = prepared.finish(&keys, &without_noise(&prepared.plan, &exact)).await?;
     Ok((prepared, answer))
 }
 
-/// A random query, ready to run. The planner names columns by their expressions without casts, and refuses two of one name; such a query is left out.
-pub(super) async fn prepared(policy: &Policy, sql: &str, options: Options) -> Option<Prepared> {
-    match prepare(policy, sql, options).await {
+/// A random query, ready to run. The planner names columns by their expressions without casts, and
+/// refuses two of one name; such a query is left out.
+pub(super) async fn prepared<'a>(
+    tables: impl Into<TableSources<'a>>,
+    sql: &str,
+    options: Options,
+) -> Option<Prepared> {
+    match prepare(tables, sql, options).await {
         Err(error) if error.to_string().contains("duplicate") => None,
         refused => Some(refused.expect(sql)),
     }
@@ -137,9 +167,14 @@ pub(super) fn cells(table: &RecordBatch) -> Vec<Vec<Cell>> {
                 row.push(number.map_or(Cell::Null, Cell::Number));
             }
         } else {
-            let text = ArrayFormatter::try_new(column, &FormatOptions::new()).expect("a column that can be shown");
-            for (place, row) in rows.iter_mut().enumerate() {
-                let cell = if column.is_null(place) { Cell::Null } else { Cell::Text(text.value(place).to_string()) };
+            let text = ArrayFormatter::try_new(column, &FormatOptions::new())
+                .expect("a column that can be shown");
+            for (index, row) in rows.iter_mut().enumerate() {
+                let cell = if column.is_null(index) {
+                    Cell::Null
+                } else {
+                    Cell::Text(text.value(index).to_string())
+                };
                 row.push(cell);
             }
         }

@@ -1,8 +1,10 @@
 //! Random tables of people, in memory and in files.
 
+use super::conformance::{Content, Setting, Stored};
 use super::noiseless::Draw;
 use datafusion::arrow::array::{
-    ArrayRef, BooleanArray, Date32Array, Float64Array, Int64Array, StringViewArray, TimestampMicrosecondArray,
+    ArrayRef, BooleanArray, Date32Array, Float64Array, Int64Array, StringViewArray,
+    TimestampMicrosecondArray,
 };
 use datafusion::arrow::record_batch::RecordBatch;
 use datafusion::arrow::util::display::{ArrayFormatter, FormatOptions};
@@ -37,10 +39,12 @@ impl Entry {
         Entry {
             person: (!draw.once_in(15)).then(|| draw.below(people) as i64),
             city: known(draw).then(|| draw.of(&CITIES)),
-            kind: known(draw).then(|| draw.of(&["a", "ab", "B", "b,\"c\"", "über", "x y"]).to_owned()),
+            kind: known(draw)
+                .then(|| draw.of(&["a", "ab", "B", "b,\"c\"", "über", "x y"]).to_owned()),
             flag: known(draw).then(|| draw.once_in(2)),
             day: known(draw).then(|| 19_700 + draw.below(120) as i32),
-            moment: known(draw).then(|| 1_700_000_000_000_000 + draw.below(9_000_000) as i64 * 1_000_000),
+            moment: known(draw)
+                .then(|| 1_700_000_000_000_000 + draw.below(9_000_000) as i64 * 1_000_000),
             age: draw.below(101) as i64,
             score: known(draw).then(|| draw.below(21) as i64 - 10),
             // Eighths lie on the grids of reals, so that sums of them are exact.
@@ -67,21 +71,30 @@ pub(super) struct World {
 }
 
 fn named(columns: Vec<(&str, ArrayRef)>) -> RecordBatch {
-    RecordBatch::try_from_iter_with_nullable(columns.into_iter().map(|(name, column)| (name, column, true)))
-        .expect("columns of one length")
+    RecordBatch::try_from_iter_with_nullable(
+        columns.into_iter().map(|(name, column)| (name, column, true)),
+    )
+    .expect("columns of one length")
 }
 
 fn batch_of(rows: &[Entry], with_person: bool) -> RecordBatch {
     let mut columns: Vec<(&str, ArrayRef)> = Vec::new();
     if with_person {
-        columns.push(("person", Arc::new(rows.iter().map(|row| row.person).collect::<Int64Array>())));
+        columns
+            .push(("person", Arc::new(rows.iter().map(|row| row.person).collect::<Int64Array>())));
     }
     columns.extend([
-        ("city", Arc::new(rows.iter().map(|row| row.city).collect::<StringViewArray>()) as ArrayRef),
+        (
+            "city",
+            Arc::new(rows.iter().map(|row| row.city).collect::<StringViewArray>()) as ArrayRef,
+        ),
         ("kind", Arc::new(rows.iter().map(|row| row.kind.clone()).collect::<StringViewArray>())),
         ("flag", Arc::new(rows.iter().map(|row| row.flag).collect::<BooleanArray>())),
         ("day", Arc::new(rows.iter().map(|row| row.day).collect::<Date32Array>())),
-        ("moment", Arc::new(rows.iter().map(|row| row.moment).collect::<TimestampMicrosecondArray>())),
+        (
+            "moment",
+            Arc::new(rows.iter().map(|row| row.moment).collect::<TimestampMicrosecondArray>()),
+        ),
         ("age", Arc::new(rows.iter().map(|row| row.age).collect::<Int64Array>())),
         ("score", Arc::new(rows.iter().map(|row| row.score).collect::<Int64Array>())),
         ("amount", Arc::new(rows.iter().map(|row| row.amount).collect::<Float64Array>())),
@@ -137,9 +150,20 @@ impl World {
     }
 
     /// The tables in files, and a policy over them.
+    pub(super) fn stored_in(&self, setting: Setting, max_groups: u32, max_rows: u32) -> Stored {
+        let tables = [
+            ("people", Content::Batch(self.people_batch())),
+            ("visits", Content::Batch(self.visits_batch())),
+            ("records", Content::Batch(self.records_batch())),
+            ("regions", Content::Batch(regions())),
+        ];
+        setting.stored(&policy_text(max_groups, max_rows), &tables)
+    }
+
     pub(super) fn stored(&self, max_groups: u32, max_rows: u32) -> (TempDir, Policy) {
         let folder = tempfile::tempdir().expect("a folder");
-        std::fs::write(folder.path().join("people.csv"), csv(&self.people_batch())).expect("written");
+        std::fs::write(folder.path().join("people.csv"), csv(&self.people_batch()))
+            .expect("written");
         std::fs::write(folder.path().join("regions.csv"), csv(&regions())).expect("written");
         parquet(&folder.path().join("visits.parquet"), &self.visits_batch());
         parquet(&folder.path().join("records.parquet"), &self.records_batch());
@@ -153,38 +177,56 @@ impl World {
 pub(super) fn regions() -> RecordBatch {
     named(vec![
         ("city", Arc::new(StringViewArray::from(vec!["Brno", "Praha", "Ulm", "Wien"]))),
-        ("region", Arc::new(StringViewArray::from(vec![Some("east"), Some("east"), Some("south"), None]))),
+        (
+            "region",
+            Arc::new(StringViewArray::from(vec![Some("east"), Some("east"), Some("south"), None])),
+        ),
         ("weight", Arc::new(Int64Array::from(vec![Some(2), Some(5), None, Some(9)]))),
     ])
 }
 
 fn policy_text(max_groups: u32, max_rows: u32) -> String {
-    let columns = "city = { type = 'text', values = ['Brno', 'Köln', 'Praha', 'Ulm'] }\nkind = { type = 'text' }\n\
-                   flag = { type = 'boolean' }\nday = { type = 'date' }\nmoment = { type = 'timestamp' }\n\
+    let columns = "city = { type = 'text', values = ['Brno', 'Köln', 'Praha', 'Ulm'] }\nkind = { \
+        type = 'text' }\n\
+                   flag = { type = 'boolean' }\nday = { type = 'date' }\nmoment = { type = \
+                   'timestamp' }\n\
                    age = { type = 'integer', bounds = [0, 100], nullable = false }\n\
-                   score = { type = 'integer', bounds = [-10, 10] }\namount = { type = 'real', bounds = [-64, 64] }\n\
+                   score = { type = 'integer', bounds = [-10, 10] }\namount = { type = 'real', \
+                   bounds = [-64, 64] }\n\
                    height = { type = 'real', bounds = [0, 4], nullable = false }\n";
     let unit = format!("unit = 'person'\nmax_groups = {max_groups}\nmax_rows = {max_rows}\n");
     format!(
         "[budget]\nepsilon = 10\ndelta = 1e-5\nquery_epsilon = 1\nquery_delta = 1e-7\n\
-         [tables.people]\nsource = 'people.csv'\n{unit}[tables.people.columns]\nperson = {{ type = 'integer' }}\n{columns}\
-         [tables.visits]\nsource = 'visits.parquet'\n{unit}[tables.visits.columns]\nperson = {{ type = 'integer' }}\n\
-         ward = {{ type = 'text', values = ['east', 'west'] }}\ncost = {{ type = 'real', bounds = [0, 100] }}\n\
-         [tables.records]\nsource = 'records.parquet'\neach_row = true\n[tables.records.columns]\n{columns}\
-         [tables.regions]\nsource = 'regions.csv'\npublic = true\nunique = ['city']\n[tables.regions.columns]\n\
-         city = {{ type = 'text' }}\nregion = {{ type = 'text' }}\nweight = {{ type = 'integer', bounds = [0, 9] }}\n"
+         [tables.people]\nsource = 'people.csv'\n{unit}[tables.people.columns]\nperson = {{ type = \
+         'integer' }}\n{columns}\
+         [tables.visits]\nsource = 'visits.parquet'\n{unit}[tables.visits.columns]\nperson = {{ \
+         type = 'integer' }}\n\
+         ward = {{ type = 'text', values = ['east', 'west'] }}\ncost = {{ type = 'real', bounds = \
+         [0, 100] }}\n\
+         [tables.records]\nsource = 'records.parquet'\neach_row = \
+         true\n[tables.records.columns]\n{columns}\
+         [tables.regions]\nsource = 'regions.csv'\npublic = true\nunique = \
+         ['city']\n[tables.regions.columns]\n\
+         city = {{ type = 'text' }}\nregion = {{ type = 'text' }}\nweight = {{ type = 'integer', \
+         bounds = [0, 9] }}\n"
     )
 }
 
 /// A table as CSV: NULL is an empty field.
 pub(super) fn csv(table: &RecordBatch) -> String {
-    let names: Vec<String> = table.schema().fields().iter().map(|field| field.name().clone()).collect();
+    let names: Vec<String> =
+        table.schema().fields().iter().map(|field| field.name().clone()).collect();
     let mut text = names.join(",") + "\n";
     let options = FormatOptions::new();
-    let columns: Vec<ArrayFormatter> =
-        table.columns().iter().map(|column| ArrayFormatter::try_new(column, &options).expect("shown")).collect();
+    let columns: Vec<ArrayFormatter> = table
+        .columns()
+        .iter()
+        .map(|column| ArrayFormatter::try_new(column, &options).expect("shown"))
+        .collect();
     for row in 0..table.num_rows() {
-        let cells = columns.iter().map(|column| format!("\"{}\"", column.value(row).to_string().replace('"', "\"\"")));
+        let cells = columns
+            .iter()
+            .map(|column| format!("\"{}\"", column.value(row).to_string().replace('"', "\"\"")));
         writeln!(text, "{}", cells.collect::<Vec<_>>().join(",")).expect("written");
     }
     text

@@ -1,24 +1,48 @@
 //! Every function and operator that is offered has an answer for every value: no error, no panic.
 
 use super::noiseless::wait;
-use crate::expression::Total;
 use datafusion::arrow::array::{
-    Array, ArrayRef, BooleanArray, Date32Array, Float64Array, Int64Array, StringViewArray, TimestampMicrosecondArray,
+    Array, ArrayRef, BooleanArray, Date32Array, Float64Array, Int64Array, StringViewArray,
+    TimestampMicrosecondArray,
 };
 use datafusion::arrow::record_batch::RecordBatch;
 use datafusion::datasource::MemTable;
 use datafusion::logical_expr::{Expr, LogicalPlan};
 use datafusion::prelude::{SessionConfig, SessionContext};
+use reticent_engine::Total;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 
-const WHOLE: [i64; 14] =
-    [i64::MIN, i64::MIN + 1, -9_007_199_254_740_993, -719_163, -2, -1, 0, 1, 2, 7, 60, 1 << 33, i64::MAX - 1, i64::MAX];
+const WHOLE: [i64; 14] = [
+    i64::MIN,
+    i64::MIN + 1,
+    -9_007_199_254_740_993,
+    -719_163,
+    -2,
+    -1,
+    0,
+    1,
+    2,
+    7,
+    60,
+    1 << 33,
+    i64::MAX - 1,
+    i64::MAX,
+];
 
 fn reals() -> Vec<f64> {
-    let mut list =
-        vec![f64::NAN, f64::INFINITY, f64::NEG_INFINITY, f64::MAX, f64::MIN, f64::MIN_POSITIVE, f64::from_bits(1)];
-    list.extend([0.0, -0.0, 1.0, -1.0, 0.5, -0.5, 2.5, 1e15, -1e15, 9.3e18, -9.3e18, 709.9, 1e-300]);
+    let mut list = vec![
+        f64::NAN,
+        f64::INFINITY,
+        f64::NEG_INFINITY,
+        f64::MAX,
+        f64::MIN,
+        f64::MIN_POSITIVE,
+        f64::from_bits(1),
+    ];
+    list.extend([
+        0.0, -0.0, 1.0, -1.0, 0.5, -0.5, 2.5, 1e15, -1e15, 9.3e18, -9.3e18, 709.9, 1e-300,
+    ]);
     list
 }
 
@@ -40,14 +64,26 @@ fn texts() -> Vec<String> {
     ];
     let mut list: Vec<String> = plain.iter().map(|text| (*text).to_owned()).collect();
     list.extend(
-        ["10000-01-01", "-262144-01-01T00:00:00", "294247-01-10T04:00:54.775807", "0000-00-00"].map(str::to_owned),
+        ["10000-01-01", "-262144-01-01T00:00:00", "294247-01-10T04:00:54.775807", "0000-00-00"]
+            .map(str::to_owned),
     );
     list.extend([" a".repeat(32_768), "é".repeat(32_768), "a".repeat(65_536)]);
     list
 }
 
-const DAYS: [i32; 11] =
-    [i32::MIN, i32::MIN + 1, -96_465_293, -719_163, -719_162, -1, 0, 19_000, 2_932_896, 2_932_897, i32::MAX];
+const DAYS: [i32; 11] = [
+    i32::MIN,
+    i32::MIN + 1,
+    -96_465_293,
+    -719_163,
+    -719_162,
+    -1,
+    0,
+    19_000,
+    2_932_896,
+    2_932_897,
+    i32::MAX,
+];
 const MOMENTS: [i64; 13] = [
     i64::MIN,
     i64::MIN + 1,
@@ -75,21 +111,37 @@ fn extremes() -> RecordBatch {
     for (suffix, fast) in [("", true), ("2", false)] {
         let stride = |length: usize| if fast { 1 } else { length + 1 };
         let (reals, texts) = (reals(), texts());
-        columns.push((format!("i{suffix}"), Arc::new(Int64Array::from(cycle(&WHOLE, rows, stride(WHOLE.len()))))));
-        columns.push((format!("f{suffix}"), Arc::new(Float64Array::from(cycle(&reals, rows, stride(reals.len()))))));
+        columns.push((
+            format!("i{suffix}"),
+            Arc::new(Int64Array::from(cycle(&WHOLE, rows, stride(WHOLE.len())))),
+        ));
+        columns.push((
+            format!("f{suffix}"),
+            Arc::new(Float64Array::from(cycle(&reals, rows, stride(reals.len())))),
+        ));
         columns.push((
             format!("s{suffix}"),
-            Arc::new(cycle(&texts, rows, stride(texts.len())).into_iter().collect::<StringViewArray>()),
+            Arc::new(
+                cycle(&texts, rows, stride(texts.len())).into_iter().collect::<StringViewArray>(),
+            ),
         ));
-        columns.push((format!("b{suffix}"), Arc::new(BooleanArray::from(cycle(&[true, false], rows, stride(2))))));
-        columns.push((format!("d{suffix}"), Arc::new(Date32Array::from(cycle(&DAYS, rows, stride(DAYS.len()))))));
+        columns.push((
+            format!("b{suffix}"),
+            Arc::new(BooleanArray::from(cycle(&[true, false], rows, stride(2)))),
+        ));
+        columns.push((
+            format!("d{suffix}"),
+            Arc::new(Date32Array::from(cycle(&DAYS, rows, stride(DAYS.len())))),
+        ));
         columns.push((
             format!("m{suffix}"),
             Arc::new(TimestampMicrosecondArray::from(cycle(&MOMENTS, rows, stride(MOMENTS.len())))),
         ));
     }
-    RecordBatch::try_from_iter_with_nullable(columns.into_iter().map(|(name, column)| (name, column, true)))
-        .expect("one length")
+    RecordBatch::try_from_iter_with_nullable(
+        columns.into_iter().map(|(name, column)| (name, column, true)),
+    )
+    .expect("one length")
 }
 
 fn expressions() -> Vec<String> {
@@ -130,7 +182,10 @@ fn expressions() -> Vec<String> {
             format!("{of} IN ({of}2, {of})"),
             format!("CASE WHEN b THEN {of} ELSE {of}2 END"),
         ]);
-        list.extend([format!("CASE {of} WHEN {of}2 THEN 1 ELSE 2 END"), format!("{of} BETWEEN {of}2 AND {of}")]);
+        list.extend([
+            format!("CASE {of} WHEN {of}2 THEN 1 ELSE 2 END"),
+            format!("{of} BETWEEN {of}2 AND {of}"),
+        ]);
         if of != "b" {
             list.extend([format!("GREATEST({of}, {of}2)"), format!("LEAST({of}, {of}2)")]);
         }
@@ -150,7 +205,9 @@ fn expressions() -> Vec<String> {
         ] {
             let calendar = ["TEXT", "DATE", "TIMESTAMP"].contains(&to);
             // Numbers of days are nobody's idea of a date.
-            if (["d", "m"].contains(&of) && !calendar) || (["i", "f", "b"].contains(&of) && calendar && to != "TEXT") {
+            if (["d", "m"].contains(&of) && !calendar)
+                || (["i", "f", "b"].contains(&of) && calendar && to != "TEXT")
+            {
                 continue;
             }
             list.extend([format!("CAST({of} AS {to})"), format!("TRY_CAST({of} AS {to})")]);
@@ -173,17 +230,22 @@ fn expressions() -> Vec<String> {
         .map(str::to_owned),
     );
     for name in [
-        "floor", "ceil", "round", "trunc", "signum", "iszero", "sqrt", "ln", "log10", "log2", "exp", "sin", "cos",
-        "tan", "atan", "asin", "acos", "cbrt", "degrees", "radians", "log", "abs",
+        "floor", "ceil", "round", "trunc", "signum", "iszero", "sqrt", "ln", "log10", "log2",
+        "exp", "sin", "cos", "tan", "atan", "asin", "acos", "cbrt", "degrees", "radians", "log",
+        "abs",
     ] {
-        list.extend([format!("{name}(f)"), format!("{name}(i)"), format!("{name}(CAST(f AS FLOAT))")]);
-    }
-    for places in ["0", "2", "-2", "20", "-20", "400", "-400"] {
         list.extend([
-            format!("round(f, {places})"),
-            format!("trunc(f, {places})"),
-            format!("round(i, {places})"),
-            format!("trunc(i, {places})"),
+            format!("{name}(f)"),
+            format!("{name}(i)"),
+            format!("{name}(CAST(f AS FLOAT))"),
+        ]);
+    }
+    for digits in ["0", "2", "-2", "20", "-20", "400", "-400"] {
+        list.extend([
+            format!("round(f, {digits})"),
+            format!("trunc(f, {digits})"),
+            format!("round(i, {digits})"),
+            format!("trunc(i, {digits})"),
         ]);
     }
     for name in ["power", "atan2", "log"] {
@@ -210,7 +272,9 @@ fn expressions() -> Vec<String> {
     ] {
         list.extend([format!("{name}(s)"), format!("{name}(CAST(i AS TEXT))")]);
     }
-    for name in ["btrim", "ltrim", "rtrim", "strpos", "starts_with", "ends_with", "contains", "concat"] {
+    for name in
+        ["btrim", "ltrim", "rtrim", "strpos", "starts_with", "ends_with", "contains", "concat"]
+    {
         list.extend([format!("{name}(s, s2)"), format!("{name}(s, 'a')")]);
     }
     for number in ["0", "1", "3", "-2", "9223372036854775807", "-9223372036854775807"] {
@@ -236,7 +300,11 @@ fn expressions() -> Vec<String> {
         .map(str::to_owned),
     );
     for pattern in ["a%", "%a%", "_", "%\\%", "", "%a%a%"] {
-        list.extend([format!("s LIKE '{pattern}'"), format!("s NOT LIKE '{pattern}'"), format!("s ILIKE '{pattern}'")]);
+        list.extend([
+            format!("s LIKE '{pattern}'"),
+            format!("s NOT LIKE '{pattern}'"),
+            format!("s ILIKE '{pattern}'"),
+        ]);
     }
     for pattern in ["^(a+)+$", "[[:alpha:]]", "", "(?i)É"] {
         list.extend(["~", "~*", "!~", "!~*"].map(|operator| format!("s {operator} '{pattern}'")));
@@ -261,32 +329,63 @@ fn expressions() -> Vec<String> {
     ] {
         list.extend([format!("date_part('{part}', m)"), format!("date_part('{part}', d)")]);
     }
-    for part in ["year", "quarter", "month", "week", "day", "hour", "minute", "second", "millisecond", "microsecond"] {
+    for part in [
+        "year",
+        "quarter",
+        "month",
+        "week",
+        "day",
+        "hour",
+        "minute",
+        "second",
+        "millisecond",
+        "microsecond",
+    ] {
         list.extend([format!("date_trunc('{part}', m)"), format!("date_trunc('{part}', d)")]);
     }
     list.extend(
-        ["EXTRACT(YEAR FROM d)", "EXTRACT(HOUR FROM m)", "d > m2", "d > '2024-01-01'", "m < DATE '2024-01-01'"]
-            .map(str::to_owned),
+        [
+            "EXTRACT(YEAR FROM d)",
+            "EXTRACT(HOUR FROM m)",
+            "d > m2",
+            "d > '2024-01-01'",
+            "m < DATE '2024-01-01'",
+        ]
+        .map(str::to_owned),
     );
     list
 }
 
 /// The rewritten expression over the extremes, in batches and row by row.
-async fn evaluated(context: &SessionContext, rows: &RecordBatch, text: &str) -> Result<usize, String> {
+async fn evaluated(
+    context: &SessionContext,
+    rows: &RecordBatch,
+    text: &str,
+) -> Result<usize, String> {
     let state = context.state();
-    let plan = state.create_logical_plan(&format!("SELECT {text} FROM t")).await.map_err(|error| error.to_string())?;
+    let plan = state
+        .create_logical_plan(&format!("SELECT {text} FROM t"))
+        .await
+        .map_err(|error| error.to_string())?;
     let plan = state
         .analyzer()
         .execute_and_check(plan, state.config_options(), |_, _| {})
         .map_err(|error| error.to_string())?;
-    let LogicalPlan::Projection(projection) = plan else { return Err("not a projection".to_owned()) };
+    let LogicalPlan::Projection(projection) = plan else {
+        return Err("not a projection".to_owned());
+    };
     let schema = projection.input.schema();
-    let total: Expr = Total::new(schema).expression(&projection.expr[0]).map_err(|error| error.to_string())?;
+    let total: Expr =
+        Total::new(schema).expression(&projection.expr[0]).map_err(|error| error.to_string())?;
     let physical = state.create_physical_expr(total, schema).map_err(|error| error.to_string())?;
     let evaluate = |batch: &RecordBatch| {
-        catch_unwind(AssertUnwindSafe(|| physical.evaluate(batch).and_then(|value| value.into_array(batch.num_rows()))))
-            .map_err(|_| "panicked".to_owned())?
-            .map_err(|error| format!("failed: {}", error.to_string().chars().take(200).collect::<String>()))
+        catch_unwind(AssertUnwindSafe(|| {
+            physical.evaluate(batch).and_then(|value| value.into_array(batch.num_rows()))
+        }))
+        .map_err(|_| "panicked".to_owned())?
+        .map_err(|error| {
+            format!("failed: {}", error.to_string().chars().take(200).collect::<String>())
+        })
     };
     let all = evaluate(rows)?;
     for row in 0..rows.num_rows().min(40) {
@@ -313,5 +412,9 @@ fn what_is_offered_has_an_answer_for_every_value() {
     }
     assert!(wrong.is_empty(), "{} are not total:\n{}", wrong.len(), wrong.join("\n"));
     // NULL everywhere would be total too.
-    assert!(answers * 10 > expressions().len() * 9, "only {answers} of {} have answers", expressions().len());
+    assert!(
+        answers * 10 > expressions().len() * 9,
+        "only {answers} of {} have answers",
+        expressions().len()
+    );
 }

@@ -1,7 +1,8 @@
-//! A case: a query, tables and a change; made smaller as long as it shows the same violation, and printed as a test.
+//! A case: a query, tables and a change; made smaller as long as it shows the same violation, and
+//! printed as a test.
 
 use super::layout::Layout;
-use super::outcome::Place;
+use super::outcome::Stored;
 use super::query::Query;
 use super::violation::{Change, Comparison, Violation};
 use super::world::{Row, World};
@@ -32,9 +33,10 @@ pub(super) async fn violation(
     key: u64,
 ) -> Result<Option<Violation>, String> {
     let (world, layout, change) = tables;
-    let base = Place::new(world.clone(), layout);
+    let base = Stored::new(world.clone(), layout);
     let prepared = base.prepared(sql, options).await.map_err(|error| error.to_string())?;
-    let comparison = Comparison { prepared: &prepared, key: Draw::new(key).key(), whole: true, shows_all };
+    let comparison =
+        Comparison { prepared: &prepared, key: Draw::new(key).key(), whole: true, shows_all };
     let one = match comparison.of(&base).await {
         Err(violation) => return Ok(Some(violation)),
         Ok(one) => one,
@@ -46,7 +48,9 @@ pub(super) async fn violation(
 impl Case {
     pub(super) async fn violation(&self) -> Option<Violation> {
         let tables = (&self.world, self.layout, &self.change);
-        violation(&self.query.sql(), self.query.shows_all(), self.options, tables, self.key).await.unwrap_or(None)
+        violation(&self.query.sql(), self.query.shows_all(), self.options, tables, self.key)
+            .await
+            .unwrap_or(None)
     }
 
     /// A smallest case that shows a violation like this one, as far as a minute leads.
@@ -106,9 +110,12 @@ impl Case {
         if self.options != Options::default() {
             list.push(Case { options: Options::default(), ..self.clone() });
         }
-        list.extend(self.layout.simpler().into_iter().map(|layout| Case { layout, ..self.clone() }));
+        list.extend(
+            self.layout.simpler().into_iter().map(|layout| Case { layout, ..self.clone() }),
+        );
         if let Change::Rearranged { seed, layout } = &self.change {
-            let of = |seed, layout| Case { change: Change::Rearranged { seed, layout }, ..self.clone() };
+            let of =
+                |seed, layout| Case { change: Change::Rearranged { seed, layout }, ..self.clone() };
             if seed.is_some() {
                 list.push(of(None, *layout));
             }
@@ -168,14 +175,14 @@ impl Case {
         let mut any = false;
         for table in 0..3 {
             for row in 0..self.world.tables()[table].len() {
-                for place in 0..self.world.tables()[table][row].len() {
-                    let cell = self.world.tables_mut()[table][row][place].clone();
+                for index in 0..self.world.tables()[table][row].len() {
+                    let cell = self.world.tables_mut()[table][row][index].clone();
                     for simpler in cell.simpler() {
                         if Instant::now() > end {
                             return any;
                         }
                         let mut candidate = self.clone();
-                        candidate.world.tables_mut()[table][row][place] = simpler;
+                        candidate.world.tables_mut()[table][row][index] = simpler;
                         if candidate.shows(wanted).await {
                             *self = candidate;
                             any = true;
@@ -197,15 +204,19 @@ impl Case {
         line("sql", format!("r#\"{}\"#", self.query.shown()));
         line("options", format!("({:?}, {:?})", self.options.max_groups, self.options.max_rows));
         line("unit", format!("ColumnType::{:?}", self.world.unit));
-        for (name, rows) in
-            [("people", &self.world.people), ("visits", &self.world.visits), ("records", &self.world.records)]
-        {
+        for (name, rows) in [
+            ("people", &self.world.people),
+            ("visits", &self.world.visits),
+            ("records", &self.world.records),
+        ] {
             let rows: Vec<String> = rows.iter().map(|row| format!("vec!{row:?}")).collect();
             line(name, format!("vec![{}]", rows.join(", ")));
         }
         line("layout", layout(&self.layout));
         let change = match &self.change {
-            Change::Removed { person, record } => format!("Change::Removed {{ person: {person:?}, record: {record} }}"),
+            Change::Removed { person, record } => {
+                format!("Change::Removed {{ person: {person:?}, record: {record} }}")
+            }
             Change::Rearranged { seed, layout: other } => {
                 format!("Change::Rearranged {{ seed: {seed:?}, layout: {} }}", layout(other))
             }

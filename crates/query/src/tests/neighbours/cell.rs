@@ -33,7 +33,9 @@ impl std::fmt::Debug for Cell {
             Cell::Null => write!(out, "Null"),
             Cell::Integer(number) => write!(out, "Integer({number})"),
             Cell::Real(number) if number.is_nan() => write!(out, "Real(f64::NAN)"),
-            Cell::Real(number) if number.is_infinite() && *number > 0.0 => write!(out, "Real(f64::INFINITY)"),
+            Cell::Real(number) if number.is_infinite() && *number > 0.0 => {
+                write!(out, "Real(f64::INFINITY)")
+            }
             Cell::Real(number) if number.is_infinite() => write!(out, "Real(f64::NEG_INFINITY)"),
             Cell::Real(number) => write!(out, "Real({number:?})"),
             Cell::Text(piece, times) => write!(out, "text({piece:?}, {times})"),
@@ -131,7 +133,8 @@ const MOMENTS: &[i64] = &[
     i64::MAX,
 ];
 
-/// Texts of which some program somewhere thinks differently: cases that fold to ASCII, marks, directions, numbers.
+/// Texts of which some program somewhere thinks differently: cases that fold to ASCII, marks,
+/// directions, numbers.
 pub(super) const WORDS: &[&str] = &[
     "a",
     "A",
@@ -179,7 +182,8 @@ pub(super) const WORDS: &[&str] = &[
     "a\u{0}b",
 ];
 
-/// First bytes that look like those of another kind of file: UTF-16, UTF-8 with a mark, gzip, Arrow, Parquet.
+/// First bytes that look like those of another kind of file: UTF-16, UTF-8 with a mark, gzip,
+/// Arrow, Parquet.
 const MARKS: &[&[u8]] = &[
     &[0xff, 0xfe, b'a'],
     &[0xfe, 0xff, b'a'],
@@ -200,7 +204,9 @@ impl Cell {
             ColumnType::Text => text(draw.of(&["Brno", "Köln", "Ulm", "Ulm", "a"]), 1),
             ColumnType::Boolean => Cell::Boolean(draw.once_in(2)),
             ColumnType::Date => Cell::Date(19_700 + draw.below(90) as i32),
-            ColumnType::Timestamp => Cell::Moment(1_700_000_000_000_000 + draw.below(90) as i64 * 86_400_000_000 / 7),
+            ColumnType::Timestamp => {
+                Cell::Moment(1_700_000_000_000_000 + draw.below(90) as i64 * 86_400_000_000 / 7)
+            }
         }
     }
 
@@ -214,7 +220,18 @@ impl Cell {
         }
         if draw.once_in(60) {
             // Not a value of the type, unless it is a text.
-            return text(draw.of(&["x", "1e999", "0x10", "12 monkeys", "2023-02-29", "99999999999999999999", "é"]), 1);
+            return text(
+                draw.of(&[
+                    "x",
+                    "1e999",
+                    "0x10",
+                    "12 monkeys",
+                    "2023-02-29",
+                    "99999999999999999999",
+                    "é",
+                ]),
+                1,
+            );
         }
         match of {
             ColumnType::Integer => Cell::Integer(draw.of(WHOLE)),
@@ -222,7 +239,14 @@ impl Cell {
             ColumnType::Text => match draw.below(40) {
                 0 => Cell::Bytes(draw.of(MARKS).to_vec()),
                 1 => {
-                    let times = draw.of(&[20, 300, 30_000, LONGEST_TEXT - 1, LONGEST_TEXT, LONGEST_TEXT + 1]);
+                    let times = draw.of(&[
+                        20,
+                        300,
+                        30_000,
+                        LONGEST_TEXT - 1,
+                        LONGEST_TEXT,
+                        LONGEST_TEXT + 1,
+                    ]);
                     text(draw.of(WORDS), times)
                 }
                 _ => text(draw.of(WORDS), 1),
@@ -262,8 +286,14 @@ impl Cell {
                 day.map_or_else(|| format!("{days}000-01-01"), |day| day.to_string()).into_bytes()
             }
             Cell::Moment(moment) => {
-                let moment = DateTime::from_timestamp_micros(*moment).map(|moment| moment.naive_utc());
-                moment.map_or_else(|| "999999-01-01T00:00:00".to_owned(), |moment| format!("{moment:?}")).into_bytes()
+                let moment =
+                    DateTime::from_timestamp_micros(*moment).map(|moment| moment.naive_utc());
+                moment
+                    .map_or_else(
+                        || "999999-01-01T00:00:00".to_owned(),
+                        |moment| format!("{moment:?}"),
+                    )
+                    .into_bytes()
             }
         }
     }
@@ -277,30 +307,44 @@ impl Cell {
         }
     }
 
-    /// The unit that a reader of the file sees in it, as text: texts that are cut or repaired to the same are one.
+    /// The unit that a reader of the file sees in it, as text: texts that are cut or repaired to
+    /// the same are one.
     pub(super) fn unit(&self, of: ColumnType) -> Option<String> {
         match (of, self) {
             (ColumnType::Integer, Cell::Integer(number)) => Some(number.to_string()),
             (ColumnType::Integer, _) => None,
             (_, cell) => {
                 let text = cell.repaired()?;
-                Some(text[..text.floor_char_boundary(LONGEST_TEXT)].to_owned()).filter(|text| !text.is_empty())
+                Some(text[..text.floor_char_boundary(LONGEST_TEXT)].to_owned())
+                    .filter(|text| !text.is_empty())
             }
         }
     }
 
-    /// Plainer values to try in its place.
+    /// Plainer values to try instead.
     pub(super) fn simpler(&self) -> Vec<Cell> {
         let plain = match self {
             Cell::Null => vec![],
             Cell::Integer(_) => vec![Cell::Null, Cell::Integer(0), Cell::Integer(1)],
             Cell::Real(_) => vec![Cell::Null, Cell::Real(0.0), Cell::Real(1.0), Cell::Real(0.1)],
-            Cell::Text(piece, 1) => vec![Cell::Null, text("a", 1), text(&piece[..piece.floor_char_boundary(1)], 1)],
+            Cell::Text(piece, 1) => {
+                vec![Cell::Null, text("a", 1), text(&piece[..piece.floor_char_boundary(1)], 1)]
+            }
             Cell::Text(piece, times) => {
-                vec![Cell::Null, text("a", 1), text(piece, 1), text(piece, times / 2), text("a", *times)]
+                vec![
+                    Cell::Null,
+                    text("a", 1),
+                    text(piece, 1),
+                    text(piece, times / 2),
+                    text("a", *times),
+                ]
             }
             Cell::Bytes(bytes) => {
-                vec![Cell::Null, text("a", 1), Cell::Bytes(bytes[..bytes.len().saturating_sub(1)].to_vec())]
+                vec![
+                    Cell::Null,
+                    text("a", 1),
+                    Cell::Bytes(bytes[..bytes.len().saturating_sub(1)].to_vec()),
+                ]
             }
             Cell::Boolean(_) => vec![Cell::Null, Cell::Boolean(false)],
             Cell::Date(_) => vec![Cell::Null, Cell::Date(0)],

@@ -73,7 +73,13 @@ fn literal(of: ColumnType, draw: &mut Draw) -> String {
             "TIMESTAMP '1677-09-21T00:12:44'",
             "CAST(NULL AS TIMESTAMP)",
         ],
-        Text => return if draw.once_in(12) { "CAST(NULL AS TEXT)".to_owned() } else { quoted(draw.of(WORDS)) },
+        Text => {
+            return if draw.once_in(12) {
+                "CAST(NULL AS TEXT)".to_owned()
+            } else {
+                quoted(draw.of(WORDS))
+            };
+        }
     };
     draw.of(list).to_owned()
 }
@@ -208,7 +214,11 @@ pub(super) fn expression(scope: &Scope, of: ColumnType, depth: usize, draw: &mut
     let column = |draw: &mut Draw| {
         let fitting: Vec<&String> =
             scope.columns.iter().filter(|(_, kind)| *kind == of).map(|(name, _)| name).collect();
-        if fitting.is_empty() || draw.once_in(6) { literal(of, draw) } else { draw.of(&fitting).clone() }
+        if fitting.is_empty() || draw.once_in(6) {
+            literal(of, draw)
+        } else {
+            draw.of(&fitting).clone()
+        }
     };
     if depth == 0 {
         return Tree::leaf(Sort::Value(of), column(draw));
@@ -219,7 +229,8 @@ pub(super) fn expression(scope: &Scope, of: ColumnType, depth: usize, draw: &mut
     };
     match draw.below(12) {
         0 => {
-            let template = draw.of(&["CASE WHEN {} THEN {} ELSE {} END", "CASE WHEN NOT {} THEN {} ELSE {} END"]);
+            let template = draw
+                .of(&["CASE WHEN {} THEN {} ELSE {} END", "CASE WHEN NOT {} THEN {} ELSE {} END"]);
             Tree::value(of, template, vec![part(Boolean, draw), part(of, draw), part(of, draw)])
         }
         1 if draw.once_in(2) => {
@@ -245,7 +256,8 @@ fn cast(of: ColumnType, part: &mut Part<'_>, draw: &mut Draw) -> Tree {
         Date => &[Date, Timestamp, Text, Integer],
         Timestamp => &[Timestamp, Date, Text, Integer],
     };
-    let to = TARGETS.iter().find(|(kind, _)| *kind == of).map_or("TEXT", |(_, names)| draw.of(names));
+    let to =
+        TARGETS.iter().find(|(kind, _)| *kind == of).map_or("TEXT", |(_, names)| draw.of(names));
     let name = draw.of(&["CAST", "CAST", "TRY_CAST"]);
     Tree::value(of, &format!("{name}({{}} AS {to})"), vec![part(draw.of(from), draw)])
 }
@@ -266,7 +278,8 @@ fn call(of: ColumnType, part: &mut Part<'_>, draw: &mut Draw) -> Tree {
     let fitting: Vec<_> = FUNCTIONS
         .iter()
         .filter(|(name, result, _)| {
-            *result == letter(of) || *result == '*' && !(of == Boolean && ["greatest", "least"].contains(name))
+            *result == letter(of)
+                || *result == '*' && !(of == Boolean && ["greatest", "least"].contains(name))
         })
         .collect();
     let (name, _, lists) = draw.of(&fitting);
@@ -354,7 +367,11 @@ fn operation(scope: &Scope, of: ColumnType, part: &mut Part<'_>, draw: &mut Draw
                 0 => Tree::value(of, "(- {})", vec![part(of, draw)]),
                 _ => {
                     let sign = draw.of(&["+", "-", "*", "/", "%"]);
-                    Tree::value(of, &format!("({{}} {sign} {{}})"), vec![part(of, draw), part(other, draw)])
+                    Tree::value(
+                        of,
+                        &format!("({{}} {sign} {{}})"),
+                        vec![part(of, draw), part(other, draw)],
+                    )
                 }
             }
         }
@@ -375,7 +392,8 @@ fn condition(scope: &Scope, part: &mut Part<'_>, draw: &mut Draw) -> Tree {
         1 => Tree::value(Boolean, "({} OR {})", vec![part(Boolean, draw), part(Boolean, draw)]),
         2 => Tree::value(Boolean, "(NOT {})", vec![part(Boolean, draw)]),
         3 => {
-            let test = draw.of(&["TRUE", "NOT TRUE", "FALSE", "NOT FALSE", "UNKNOWN", "NOT UNKNOWN"]);
+            let test =
+                draw.of(&["TRUE", "NOT TRUE", "FALSE", "NOT FALSE", "UNKNOWN", "NOT UNKNOWN"]);
             Tree::value(Boolean, &format!("({{}} IS {test})"), vec![part(Boolean, draw)])
         }
         4 => Tree::value(Boolean, &format!("({{}} IS {not}NULL)"), vec![part(of, draw)]),
@@ -389,7 +407,11 @@ fn condition(scope: &Scope, part: &mut Part<'_>, draw: &mut Draw) -> Tree {
         }
         7 => {
             let list: Vec<String> = (0..draw.of(&[1, 3, 40])).map(|_| literal(of, draw)).collect();
-            Tree::value(Boolean, &format!("({{}} {not}IN ({}))", list.join(", ")), vec![part(of, draw)])
+            Tree::value(
+                Boolean,
+                &format!("({{}} {not}IN ({}))", list.join(", ")),
+                vec![part(of, draw)],
+            )
         }
         8 | 9 => {
             let name = draw.of(&["LIKE", "ILIKE", "ILIKE"]);
@@ -404,25 +426,53 @@ fn condition(scope: &Scope, part: &mut Part<'_>, draw: &mut Draw) -> Tree {
         }
         11 if scope.subqueries => subquery(part, draw),
         _ => {
-            let sign = draw.of(&["=", "<>", "<", "<=", ">", ">=", "IS DISTINCT FROM", "IS NOT DISTINCT FROM"]);
+            let sign = draw.of(&[
+                "=",
+                "<>",
+                "<",
+                "<=",
+                ">",
+                ">=",
+                "IS DISTINCT FROM",
+                "IS NOT DISTINCT FROM",
+            ]);
             let other = match of {
                 Integer if draw.once_in(4) => Real,
                 Date if draw.once_in(4) => Timestamp,
                 _ => of,
             };
-            Tree::value(Boolean, &format!("({{}} {sign} {{}})"), vec![part(of, draw), part(other, draw)])
+            Tree::value(
+                Boolean,
+                &format!("({{}} {sign} {{}})"),
+                vec![part(of, draw), part(other, draw)],
+            )
         }
     }
 }
 
 /// A condition with a sub-query over the public table.
 fn subquery(part: &mut Part<'_>, draw: &mut Draw) -> Tree {
-    let (of, column) =
-        draw.of(&[(Text, "city"), (Text, "region"), (Integer, "weight"), (Real, "z"), (Date, "day"), (Text, "city")]);
-    let filter = draw.of(&["", " WHERE u.weight > 1", " WHERE u.city IS NOT NULL", " WHERE u.z = 0", " WHERE FALSE"]);
+    let (of, column) = draw.of(&[
+        (Text, "city"),
+        (Text, "region"),
+        (Integer, "weight"),
+        (Real, "z"),
+        (Date, "day"),
+        (Text, "city"),
+    ]);
+    let filter = draw.of(&[
+        "",
+        " WHERE u.weight > 1",
+        " WHERE u.city IS NOT NULL",
+        " WHERE u.z = 0",
+        " WHERE FALSE",
+    ]);
     let not = draw.of(&["", "NOT "]);
     match draw.below(5) {
-        0 => Tree::leaf(Sort::Value(Boolean), format!("({not}EXISTS (SELECT 1 FROM public u{filter}))")),
+        0 => Tree::leaf(
+            Sort::Value(Boolean),
+            format!("({not}EXISTS (SELECT 1 FROM public u{filter}))"),
+        ),
         1 => {
             let scalar = format!("({{}} > (SELECT MAX(u.{column}) FROM public u{filter}))");
             Tree::value(Boolean, &scalar, vec![part(of, draw)])

@@ -30,9 +30,9 @@ pub(super) struct Found {
 /// The text with `⟨a*3⟩` written out as `aaa`.
 fn expanded(short: &str) -> String {
     let mut text = String::new();
-    for (place, piece) in short.split('⟨').enumerate() {
+    for (index, piece) in short.split('⟨').enumerate() {
         match piece.split_once('⟩') {
-            Some((repeated, rest)) if place > 0 => {
+            Some((repeated, rest)) if index > 0 => {
                 let (unit, times) = repeated.rsplit_once('*').expect("a piece and how often");
                 text += &unit.repeat(times.parse().expect("a number"));
                 text += rest;
@@ -45,15 +45,25 @@ fn expanded(short: &str) -> String {
 
 /// Asserts that the case shows no violation any more.
 fn holds(found: Found) {
-    let Found { sql, options: (max_groups, max_rows), unit, people, visits, records, layout, change, key } = found;
+    let Found {
+        sql,
+        options: (max_groups, max_rows),
+        unit,
+        people,
+        visits,
+        records,
+        layout,
+        change,
+        key,
+    } = found;
     let world = World { unit, people, visits, records };
     let options = Options { max_groups, max_rows, ..Options::default() };
     let shown = wait(violation(&expanded(sql), false, options, (&world, layout, &change), key));
     assert_eq!(shown, Ok(None), "{sql}");
 }
 
-/// A mark of UTF-8 at the beginning of somebody's first cell was left out if it was the first of a file without a header: the text depended
-/// on whose row comes first.
+/// A mark of UTF-8 at the beginning of somebody's first cell was left out if it was the first of a
+/// file without a header: the text depended on whose row comes first.
 #[test]
 fn a_mark_in_the_first_cell_of_a_file_without_a_header_is_data() {
     let nobody = || vec![Null; 10];
@@ -80,11 +90,11 @@ fn a_mark_in_the_first_cell_of_a_file_without_a_header_is_data() {
 }
 
 /// A table of one row each: a person, and a value in one column.
-fn people(place: usize, cells: &[(i64, Cell)]) -> Vec<Row> {
+fn people(index: usize, cells: &[(i64, Cell)]) -> Vec<Row> {
     let row = |(id, cell): &(i64, Cell)| {
         let mut row = vec![Null; 10];
         row[0] = Integer(*id);
-        row[place] = cell.clone();
+        row[index] = cell.clone();
         row
     };
     cells.iter().map(row).collect()
@@ -96,7 +106,17 @@ fn without_the_first(sql: &'static str, people: Vec<Row>, layout: Layout) {
     let change = Change::Removed { person, record: 0 };
     let options = (None, None);
     let unit = ColumnType::Integer;
-    holds(Found { sql, options, unit, people, visits: vec![], records: vec![], layout, change, key: 1 });
+    holds(Found {
+        sql,
+        options,
+        unit,
+        people,
+        visits: vec![],
+        records: vec![],
+        layout,
+        change,
+        key: 1,
+    });
 }
 
 /// The rounding of the greatest integer failed, and with it every query that had such a row.
@@ -116,7 +136,8 @@ fn the_rounding_of_a_great_integer_is_null() {
 fn sums_of_a_unit_do_not_depend_on_where_its_rows_are() {
     for call in ["SUM(p.r)", "AVG(p.r)", "SUM(CAST(p.r AS REAL))"] {
         let sql = format!(
-            "SELECT CAST(p.r AS TEXT) AS k0, COUNT(*) AS a0 FROM (SELECT p.id AS id, {call} AS r FROM people AS p GROUP BY \
+            "SELECT CAST(p.r AS TEXT) AS k0, COUNT(*) AS a0 FROM (SELECT p.id AS id, {call} AS r \
+             FROM people AS p GROUP BY \
              p.id) AS p GROUP BY 1"
         );
         let cents = [0.1, 0.2, 0.3, 0.7, 1e16, -1e16, 0.6];
@@ -131,11 +152,17 @@ fn sums_of_a_unit_do_not_depend_on_where_its_rows_are() {
 #[test]
 fn a_long_pattern_does_not_fail_where_a_text_is_not_ascii() {
     let rows = || people(6, &[(1, text("é", 1)), (2, text("a", 1))]);
-    without_the_first("SELECT COUNT(*) AS a0 FROM people AS p WHERE p.k ILIKE '⟨a*1000⟩'", rows(), Layout::PLAIN);
+    without_the_first(
+        "SELECT COUNT(*) AS a0 FROM people AS p WHERE p.k ILIKE '⟨a*1000⟩'",
+        rows(),
+        Layout::PLAIN,
+    );
     // Longer ones are refused, whatever the texts are.
-    let world = World { unit: ColumnType::Integer, people: rows(), visits: vec![], records: vec![] };
+    let world =
+        World { unit: ColumnType::Integer, people: rows(), visits: vec![], records: vec![] };
     let sql = expanded("SELECT COUNT(*) AS a0 FROM people AS p WHERE p.k ILIKE '⟨a*60000⟩'");
     let change = Change::Removed { person: Integer(1), record: 0 };
-    let found = wait(violation(&sql, false, Options::default(), (&world, Layout::PLAIN, &change), 1));
+    let found =
+        wait(violation(&sql, false, Options::default(), (&world, Layout::PLAIN, &change), 1));
     assert!(found.is_err_and(|message| message.contains("a pattern has 60000 characters")));
 }

@@ -1,12 +1,14 @@
-//! How tables lie in files, and how the engine takes them: format, number of files, rows of a batch, partitions.
+//! How tables lie in files, and how the engine takes them: format, number of files, rows of a
+//! batch, partitions.
 
 use super::cell::Cell;
 use super::world::{COLUMNS, PUBLIC, Row};
 use crate::tests::noiseless::Draw;
 use arrow_ipc::writer::FileWriter;
 use datafusion::arrow::array::{
-    ArrayRef, BinaryArray, BooleanArray, Date32Array, Date64Array, DictionaryArray, Float32Array, Float64Array,
-    Int64Array, StringArray, StringViewArray, TimestampMicrosecondArray, TimestampSecondArray,
+    ArrayRef, BinaryArray, BooleanArray, Date32Array, Date64Array, DictionaryArray, Float32Array,
+    Float64Array, Int64Array, StringArray, StringViewArray, TimestampMicrosecondArray,
+    TimestampSecondArray,
 };
 use datafusion::arrow::datatypes::Int32Type;
 use datafusion::arrow::record_batch::RecordBatch;
@@ -35,7 +37,8 @@ pub(super) struct Layout {
     pub(super) files: usize,
     /// Rows in a row group of Parquet or in a batch of Arrow.
     pub(super) chunk: usize,
-    /// Whether Parquet and Arrow columns have other types than the declared ones, from which they are read.
+    /// Whether Parquet and Arrow columns have other types than the declared ones, from which they
+    /// are read.
     pub(super) odd_types: bool,
     /// Whether the unit is the first column of the files; else a text is.
     pub(super) unit_first: bool,
@@ -81,11 +84,15 @@ impl Layout {
         }
     }
 
-    /// Whether every cell is read as the same value in both: CSV has no NaN, marks at the beginning of a line are passed
-    /// over, and other types lose digits.
+    /// Whether every cell is read as the same value in both: CSV has no NaN, marks at the beginning
+    /// of a line are passed over, and other types lose digits.
     pub(super) fn reads_like(self, other: Layout) -> bool {
         let csv = |layout: Layout| matches!(layout.format, Format::Csv { .. });
-        let same = if csv(self) { self.unit_first == other.unit_first } else { self.odd_types == other.odd_types };
+        let same = if csv(self) {
+            self.unit_first == other.unit_first
+        } else {
+            self.odd_types == other.odd_types
+        };
         csv(self) == csv(other) && same
     }
 
@@ -105,17 +112,19 @@ impl Layout {
         rows.chunks(share).map(<[Row]>::to_vec).collect()
     }
 
-    /// The unit that a reader of the files sees in a cell: marks of UTF-8 at the beginning of a line are none of it.
+    /// The unit that a reader of the files sees in a cell: marks of UTF-8 at the beginning of a
+    /// line are none of it.
     pub(super) fn unit_of(self, cell: &Cell, of: ColumnType) -> Option<String> {
         let unit = cell.unit(of)?;
-        let line_begins = matches!(self.format, Format::Csv { .. }) && self.unit_first && !is_quoted(&cell.csv());
+        let line_begins =
+            matches!(self.format, Format::Csv { .. }) && self.unit_first && !is_quoted(&cell.csv());
         if !line_begins {
             return Some(unit);
         }
         Some(unit.trim_start_matches('\u{feff}').to_owned()).filter(|unit| !unit.is_empty())
     }
 
-    /// Plainer layouts to try in its place.
+    /// Plainer layouts to try instead.
     pub(super) fn simpler(self) -> Vec<Layout> {
         let plain = Layout::PLAIN;
         let one_change = [
@@ -178,29 +187,37 @@ impl Layout {
                 }
             }
         }
-        let policy = Policy::parse(&self.policy(unit, &columns, ending), &folder.path().join("policy.toml"));
+        let policy =
+            Policy::parse(&self.policy(unit, &columns, ending), &folder.path().join("policy.toml"));
         (folder, policy.expect("a policy"))
     }
 
     fn policy(&self, unit: ColumnType, columns: &[usize], ending: &str) -> String {
-        let declared: String =
-            COLUMNS.iter().map(|(name, of, more)| format!("{name} = {{ type = '{of}'{more} }}\n")).collect();
-        let names: Vec<String> = columns.iter().map(|&place| format!("'{}'", name_of(place))).collect();
+        let declared: String = COLUMNS
+            .iter()
+            .map(|(name, of, more)| format!("{name} = {{ type = '{of}'{more} }}\n"))
+            .collect();
+        let names: Vec<String> =
+            columns.iter().map(|&index| format!("'{}'", name_of(index))).collect();
         let header = match self.format {
             Format::Csv { header: false, .. } => format!("header = [{}]\n", names.join(", ")),
             _ => String::new(),
         };
         let with_unit = |name: &str| {
             format!(
-                "[tables.{name}]\nsource = '{name}*.{ending}'\n{header}unit = 'id'\nmax_groups = 2\nmax_rows = 2\n\
+                "[tables.{name}]\nsource = '{name}*.{ending}'\n{header}unit = 'id'\nmax_groups = \
+                 2\nmax_rows = 2\n\
                  [tables.{name}.columns]\nid = {{ type = '{unit}' }}\n{declared}"
             )
         };
         format!(
             "[budget]\nepsilon = 10\ndelta = 1e-5\nquery_epsilon = 1\nquery_delta = 1e-7\n{}{}\
-             [tables.records]\nsource = 'records*.{ending}'\n{header}each_row = true\n[tables.records.columns]\n{declared}\
-             [tables.public]\nsource = 'public.csv'\npublic = true\nunique = ['city']\n[tables.public.columns]\n\
-             city = {{ type = 'text' }}\nregion = {{ type = 'text' }}\nweight = {{ type = 'integer', bounds = [0, 9] }}\n\
+             [tables.records]\nsource = 'records*.{ending}'\n{header}each_row = \
+             true\n[tables.records.columns]\n{declared}\
+             [tables.public]\nsource = 'public.csv'\npublic = true\nunique = \
+             ['city']\n[tables.public.columns]\n\
+             city = {{ type = 'text' }}\nregion = {{ type = 'text' }}\nweight = {{ type = \
+             'integer', bounds = [0, 9] }}\n\
              z = {{ type = 'real' }}\nday = {{ type = 'date' }}\n",
             with_unit("people"),
             with_unit("visits")
@@ -208,8 +225,8 @@ impl Layout {
     }
 }
 
-fn name_of(place: usize) -> &'static str {
-    if place == 0 { "id" } else { COLUMNS[place - 1].0 }
+fn name_of(index: usize) -> &'static str {
+    if index == 0 { "id" } else { COLUMNS[index - 1].0 }
 }
 
 fn is_quoted(cell: &[u8]) -> bool {
@@ -220,18 +237,20 @@ fn is_quoted(cell: &[u8]) -> bool {
 fn csv(path: &Path, rows: &[Row], columns: &[usize], header: bool, gzip: bool) {
     let mut text = Vec::new();
     if header {
-        let names: Vec<&str> = columns.iter().map(|&place| name_of(place)).collect();
+        let names: Vec<&str> = columns.iter().map(|&index| name_of(index)).collect();
         text.extend(names.join(",").bytes());
         text.push(b'\n');
     }
     for row in rows {
-        for (position, &place) in columns.iter().enumerate() {
+        for (position, &index) in columns.iter().enumerate() {
             if position > 0 {
                 text.push(b',');
             }
-            let cell = row[place].csv();
+            let cell = row[index].csv();
             if is_quoted(&cell) {
-                let doubled = cell.iter().flat_map(|&byte| if byte == b'"' { vec![byte; 2] } else { vec![byte] });
+                let doubled = cell
+                    .iter()
+                    .flat_map(|&byte| if byte == b'"' { vec![byte; 2] } else { vec![byte] });
                 text.push(b'"');
                 text.extend(doubled);
                 text.push(b'"');
@@ -253,13 +272,18 @@ fn csv(path: &Path, rows: &[Row], columns: &[usize], header: bool, gzip: bool) {
 
 /// Rows as a batch; what is no value of its column's type is NULL.
 fn batch(unit: ColumnType, rows: &[Row], columns: &[usize], odd_types: bool) -> RecordBatch {
-    let column = |&place: &usize| -> (&'static str, ArrayRef, bool) {
-        let cells: Vec<&Cell> = rows.iter().map(|row| &row[place]).collect();
-        let of = if place == 0 { unit } else { COLUMNS[place - 1].1 };
-        let array = if odd_types && place > 0 { odd_array(&cells, name_of(place), of) } else { array(&cells, of) };
-        (name_of(place), array, true)
+    let column = |&index: &usize| -> (&'static str, ArrayRef, bool) {
+        let cells: Vec<&Cell> = rows.iter().map(|row| &row[index]).collect();
+        let of = if index == 0 { unit } else { COLUMNS[index - 1].1 };
+        let array = if odd_types && index > 0 {
+            odd_array(&cells, name_of(index), of)
+        } else {
+            array(&cells, of)
+        };
+        (name_of(index), array, true)
     };
-    RecordBatch::try_from_iter_with_nullable(columns.iter().map(column)).expect("columns of one length")
+    RecordBatch::try_from_iter_with_nullable(columns.iter().map(column))
+        .expect("columns of one length")
 }
 
 fn array(cells: &[&Cell], of: ColumnType) -> ArrayRef {
@@ -279,7 +303,9 @@ fn array(cells: &[&Cell], of: ColumnType) -> ArrayRef {
         ColumnType::Boolean => column!(Boolean, BooleanArray),
         ColumnType::Date => column!(Date, Date32Array),
         ColumnType::Timestamp => column!(Moment, TimestampMicrosecondArray),
-        ColumnType::Text => Arc::new(cells.iter().map(|cell| cell.repaired()).collect::<StringViewArray>()),
+        ColumnType::Text => {
+            Arc::new(cells.iter().map(|cell| cell.repaired()).collect::<StringViewArray>())
+        }
     }
 }
 
@@ -294,17 +320,22 @@ fn odd_array(cells: &[&Cell], name: &str, of: ColumnType) -> ArrayRef {
             Arc::new(texts.iter().map(Option::as_deref).collect::<DictionaryArray<Int32Type>>())
         }
         ("x", _) => {
-            let reals = cells.iter().map(|cell| if let Cell::Real(value) = cell { Some(*value as f32) } else { None });
+            let reals = cells
+                .iter()
+                .map(|cell| if let Cell::Real(value) = cell { Some(*value as f32) } else { None });
             Arc::new(reals.collect::<Float32Array>())
         }
         // The same numbers in seconds: most are beyond the calendar then.
         (_, ColumnType::Timestamp) => {
-            let numbers = cells.iter().map(|cell| if let Cell::Moment(value) = cell { Some(*value) } else { None });
+            let numbers = cells
+                .iter()
+                .map(|cell| if let Cell::Moment(value) = cell { Some(*value) } else { None });
             Arc::new(numbers.collect::<TimestampSecondArray>())
         }
         (_, ColumnType::Date) => {
-            let days =
-                cells.iter().map(|cell| if let Cell::Date(value) = cell { Some(i64::from(*value)) } else { None });
+            let days = cells.iter().map(|cell| {
+                if let Cell::Date(value) = cell { Some(i64::from(*value)) } else { None }
+            });
             Arc::new(days.map(|days| Some(days? * 86_400_000)).collect::<Date64Array>())
         }
         _ => array(cells, of),
@@ -320,7 +351,8 @@ fn parquet(path: &Path, rows: &RecordBatch, group: usize) {
 }
 
 fn arrow(path: &Path, rows: &RecordBatch, chunk: usize) {
-    let mut writer = FileWriter::try_new(File::create(path).expect("a file"), &rows.schema()).expect("a writer");
+    let mut writer =
+        FileWriter::try_new(File::create(path).expect("a file"), &rows.schema()).expect("a writer");
     for start in (0..rows.num_rows()).step_by(chunk) {
         writer.write(&rows.slice(start, chunk.min(rows.num_rows() - start))).expect("written");
     }

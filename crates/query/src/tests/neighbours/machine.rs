@@ -2,7 +2,7 @@
 
 use super::case::Case;
 use super::layout::Layout;
-use super::outcome::Place;
+use super::outcome::Stored;
 use super::query::Grammar;
 use super::violation::{Change, Comparison, Violation};
 use super::world::World;
@@ -31,7 +31,8 @@ pub(super) struct Report {
     /// Rows that were compared.
     pub(super) rows: usize,
     pub(super) found: Vec<(usize, Violation, Case)>,
-    /// Queries that were accepted and then could not be planned, whatever the rows: nothing is read or paid by then.
+    /// Queries that were accepted and then could not be planned, whatever the rows: nothing is read
+    /// or paid by then.
     pub(super) faults: Vec<String>,
 }
 
@@ -52,8 +53,8 @@ pub(super) struct Run<'a> {
 
 /// Tables, and what the two changes make of them.
 struct Tables {
-    base: Place,
-    changed: Vec<(Change, Place)>,
+    base: Stored,
+    changed: Vec<(Change, Stored)>,
 }
 
 impl Tables {
@@ -63,12 +64,16 @@ impl Tables {
         let layout = Layout::random(size, draw);
         let mut changes = Vec::new();
         if let Some(person) = world.somebody(draw) {
-            changes.push(Change::Removed { person, record: draw.below(world.records.len().max(1)) });
+            changes
+                .push(Change::Removed { person, record: draw.below(world.records.len().max(1)) });
         }
         let seed = Some(draw.below(1 << 30) as u64);
         changes.push(Change::Rearranged { seed, layout: layout.another(size, draw) });
-        let changed = changes.into_iter().map(|change| (change.clone(), change.applied(&world, layout))).collect();
-        Tables { base: Place::new(world, layout), changed }
+        let changed = changes
+            .into_iter()
+            .map(|change| (change.clone(), change.applied(&world, layout)))
+            .collect();
+        Tables { base: Stored::new(world, layout), changed }
     }
 }
 
@@ -86,7 +91,8 @@ impl Run<'_> {
                 println!("{} cases, {} queries", report.cases, report.accepted);
             }
             let unit = draw.of(&[ColumnType::Integer, ColumnType::Text]);
-            let tables: Vec<Tables> = (0..TABLES).map(|_| Tables::random(unit, &mut draw)).collect();
+            let tables: Vec<Tables> =
+                (0..TABLES).map(|_| Tables::random(unit, &mut draw)).collect();
             for _ in 0..QUERIES {
                 self.query(&tables, &mut draw, &mut report).await;
                 if report.cases >= self.cases || report.found.len() >= self.most {
@@ -127,8 +133,12 @@ impl Run<'_> {
             let Tables { base, changed } = &tables[draw.below(tables.len())];
             let key = draw.below(1 << 30) as u64;
             let whole = draw.once_in(3);
-            let comparison =
-                Comparison { prepared: &prepared, key: Draw::new(key).key(), whole, shows_all: query.shows_all() };
+            let comparison = Comparison {
+                prepared: &prepared,
+                key: Draw::new(key).key(),
+                whole,
+                shows_all: query.shows_all(),
+            };
             let case = |change: &Change| Case {
                 query: query.clone(),
                 options,
@@ -143,7 +153,9 @@ impl Run<'_> {
                     let mut found = None;
                     for (change, other) in changed {
                         report.cases += 1;
-                        if let Err(violation) = comparison.compared(base, &one, change, other, &mut report.seen).await {
+                        if let Err(violation) =
+                            comparison.compared(base, &one, change, other, &mut report.seen).await
+                        {
                             found = Some((violation, case(change)));
                             break;
                         }
@@ -160,7 +172,11 @@ impl Run<'_> {
             };
             if let Some((violation, case)) = found {
                 if self.shown {
-                    println!("\nafter {} cases: {violation:?}\n{}", report.cases, case.query.shown());
+                    println!(
+                        "\nafter {} cases: {violation:?}\n{}",
+                        report.cases,
+                        case.query.shown()
+                    );
                     let small = case.clone().shrunk(&violation).await;
                     println!("{:?}\n{}", small.violation().await, small.shown());
                 }
@@ -179,27 +195,40 @@ pub(super) const CASES: usize = 1_500;
 
 #[test]
 fn neighbours_agree() {
-    let report = wait(Run { seed: SEED, cases: CASES, most: 1, with: "", without: &[], shown: true }.report());
+    let report = wait(
+        Run { seed: SEED, cases: CASES, most: 1, with: "", without: &[], shown: true }.report(),
+    );
     assert!(report.found.is_empty(), "{:?}", report.found[0].1);
     // What is accepted can be planned.
     assert!(report.faults.is_empty(), "{:?}", report.faults);
-    // Most queries are offered, rows are there, and totals move, as far as they may: or this shows nothing.
+    // Most queries are offered, rows are there, and totals move, as far as they may: or this shows
+    // nothing.
     let refused: usize = report.refused.values().sum();
-    assert!(report.accepted > refused, "{} accepted, refused {:?}", report.accepted, report.refused);
+    assert!(
+        report.accepted > refused,
+        "{} accepted, refused {:?}",
+        report.accepted,
+        report.refused
+    );
     assert!(report.rows > 20 * report.cases, "{} rows in {} cases", report.rows, report.cases);
     let seen = &report.seen;
     assert!(seen.compared * 8 > report.cases && seen.moved > seen.compared, "{seen:?}");
-    assert!(seen.to_the_limit * 10 > seen.compared && seen.in_all_groups * 50 > seen.compared, "{seen:?}");
+    assert!(
+        seen.to_the_limit * 10 > seen.compared && seen.in_all_groups * 50 > seen.compared,
+        "{seen:?}"
+    );
 }
 
-/// `RETICENT_NEIGHBOURS=1000000`: that many cases; `RETICENT_NEIGHBOURS_SEED`, `_MOST` violations, `_WITH=ILIKE`, `_WITHOUT=SUM(;AVG(`.
+/// `RETICENT_NEIGHBOURS=1000000`: that many cases; `RETICENT_NEIGHBOURS_SEED`, `_MOST` violations,
+/// `_WITH=ILIKE`, `_WITHOUT=SUM(;AVG(`.
 #[test]
 fn neighbours_at_length() {
     let number = |name: &str| std::env::var(name).ok().and_then(|text| text.parse::<u64>().ok());
     let Some(cases) = number("RETICENT_NEIGHBOURS") else { return };
     let with = std::env::var("RETICENT_NEIGHBOURS_WITH").unwrap_or_default();
     let without = std::env::var("RETICENT_NEIGHBOURS_WITHOUT").unwrap_or_default();
-    let without: Vec<String> = without.split(';').filter(|word| !word.is_empty()).map(str::to_owned).collect();
+    let without: Vec<String> =
+        without.split(';').filter(|word| !word.is_empty()).map(str::to_owned).collect();
     let run = Run {
         seed: number("RETICENT_NEIGHBOURS_SEED").unwrap_or(1),
         cases: cases as usize,

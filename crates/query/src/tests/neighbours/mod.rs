@@ -1,7 +1,8 @@
-//! The neighbour machine: generated queries over generated tables, with one unit removed and with the same rows elsewhere.
+//! The neighbour machine: generated queries over generated tables, with one unit removed and with
+//! the same rows elsewhere.
 //!
-//! What a query does may depend on a unit's rows in no other way than through that unit's bounded contribution. So for
-//! every query that is accepted, whatever the rows:
+//! What a query does may depend on a unit's rows in no other way than through that unit's bounded
+//! contribution. So for every query that is accepted, whatever the rows:
 //!
 //! | compared | after a unit is removed | after rows are shuffled and lie in other files |
 //! |---|---|---|
@@ -10,7 +11,8 @@
 //! | exact totals, with the same secret key | within what the plan claims | the same |
 //! | columns of the answer, and its rows if all groups are public | the same | the same |
 //!
-//! A failure is made small and printed as a test for [`found`]. How to run millions of cases: CONTRIBUTING.md.
+//! A failure is made small and printed as a test for [`found`]. How to run millions of cases:
+//! CONTRIBUTING.md.
 
 mod case;
 mod cell;

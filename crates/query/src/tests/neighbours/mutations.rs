@@ -1,8 +1,9 @@
-//! The machine finds what a mend is for once it is taken out, within the number of cases that the tests have time for.
+//! The machine finds what a mend is for once it is taken out, within the number of cases that the
+//! tests have time for.
 
 use super::machine::{CASES, Run, SEED};
-use crate::mutation::Mend;
 use crate::tests::noiseless::{wait, wait_without};
+use reticent_sources::mutation::Mend;
 
 /// Asserts that there is a violation without the mend that is none with it, among queries with a
 /// word in them.

@@ -1,4 +1,5 @@
-//! Generated queries: private rows through every operator that is offered, aggregates, and what may follow them.
+//! Generated queries: private rows through every operator that is offered, aggregates, and what may
+//! follow them.
 
 use super::expressions::{Scope, expression};
 use super::tree::{Sort, Tree};
@@ -72,15 +73,24 @@ impl Grammar<'_> {
     }
 
     fn public_join(&mut self, scope: &mut Scope) -> Tree {
-        let kind = self.draw.of(&["JOIN", "JOIN", "LEFT JOIN", "RIGHT JOIN", "LEFT SEMI JOIN", "LEFT ANTI JOIN"]);
+        let kind = self.draw.of(&[
+            "JOIN",
+            "JOIN",
+            "LEFT JOIN",
+            "RIGHT JOIN",
+            "LEFT SEMI JOIN",
+            "LEFT ANTI JOIN",
+        ]);
         let table = self.draw.of(&[
             "public",
             "public",
             "(SELECT * FROM public WHERE weight > 1)",
-            "(SELECT region AS city, city AS region, MAX(weight) AS weight, MIN(z) AS z, MAX(day) AS day FROM public GROUP BY 1, 2)",
+            "(SELECT region AS city, city AS region, MAX(weight) AS weight, MIN(z) AS z, MAX(day) \
+             AS day FROM public GROUP BY 1, 2)",
             "(VALUES ('Ulm', 'a', 1, 0.1, DATE '2024-02-29'), ('a', NULL, 3, -0.0, NULL)) ",
         ]);
-        let alias = if table.starts_with("(VALUES") { "g(city, region, weight, z, day)" } else { "g" };
+        let alias =
+            if table.starts_with("(VALUES") { "g(city, region, weight, z, day)" } else { "g" };
         if self.draw.once_in(12) && !self.each_row {
             scope.columns.extend(public_columns());
             return Tree::leaf(Sort::Clause, format!(" CROSS JOIN {table} AS {alias}"));
@@ -110,7 +120,10 @@ impl Grammar<'_> {
         };
         let mut parts = Vec::new();
         let mut template = format!(" {kind} {table} AS {alias} ON {on}");
-        let both = Scope { columns: [scope.columns.clone(), public_columns()].concat(), subqueries: false };
+        let both = Scope {
+            columns: [scope.columns.clone(), public_columns()].concat(),
+            subqueries: false,
+        };
         if self.draw.once_in(4) {
             template += "{}";
             let more = expression(&both, Boolean, 2, self.draw);
@@ -123,10 +136,18 @@ impl Grammar<'_> {
     }
 
     fn private_join(&mut self, scope: &mut Scope, depth: usize) -> Tree {
-        let kind = self.draw.of(&["JOIN", "JOIN", "LEFT JOIN", "RIGHT JOIN", "LEFT SEMI JOIN", "LEFT ANTI JOIN"]);
+        let kind = self.draw.of(&[
+            "JOIN",
+            "JOIN",
+            "LEFT JOIN",
+            "RIGHT JOIN",
+            "LEFT SEMI JOIN",
+            "LEFT ANTI JOIN",
+        ]);
         let mut parts = vec![self.rows(depth.saturating_sub(1))];
         let mut template = format!(" {kind} {{}} AS v ON p.id = v.id");
-        let both = Scope { columns: [scope.columns.clone(), columns_of("v")].concat(), subqueries: false };
+        let both =
+            Scope { columns: [scope.columns.clone(), columns_of("v")].concat(), subqueries: false };
         if self.draw.once_in(3) {
             template += "{}";
             let more = expression(&both, Boolean, 1, self.draw);
@@ -141,16 +162,32 @@ impl Grammar<'_> {
     /// Private rows with all of [`COLUMNS`].
     fn rows(&mut self, depth: usize) -> Tree {
         if depth == 0 || self.draw.once_in(3) {
-            let names: &[&str] = if self.each_row { &["records"] } else { &["people", "people", "people", "visits"] };
+            let names: &[&str] = if self.each_row {
+                &["records"]
+            } else {
+                &["people", "people", "people", "visits"]
+            };
             return Tree::leaf(Sort::Rows, self.draw.of(names));
         }
         match self.draw.below(8) {
             0 | 1 => self.selected("SELECT", depth),
             _ if self.each_row => self.selected("SELECT", depth),
             2 => {
-                let parts = vec![self.selected("SELECT", depth - 1), self.selected("SELECT", depth - 1)];
-                let union = self.draw.of(&["UNION ALL", "UNION ALL", "UNION ALL", "UNION", "INTERSECT", "EXCEPT"]);
-                Tree::new(Sort::Rows, &format!("(SELECT * FROM {{}} AS a {union} SELECT * FROM {{}} AS c)"), parts)
+                let parts =
+                    vec![self.selected("SELECT", depth - 1), self.selected("SELECT", depth - 1)];
+                let union = self.draw.of(&[
+                    "UNION ALL",
+                    "UNION ALL",
+                    "UNION ALL",
+                    "UNION",
+                    "INTERSECT",
+                    "EXCEPT",
+                ]);
+                Tree::new(
+                    Sort::Rows,
+                    &format!("(SELECT * FROM {{}} AS a {union} SELECT * FROM {{}} AS c)"),
+                    parts,
+                )
             }
             3 => self.selected("SELECT DISTINCT", depth),
             _ => self.by_unit(depth),
@@ -207,7 +244,9 @@ impl Grammar<'_> {
                     ("SUM({}) / COUNT(*)", Real),
                 ],
                 Text => &[("MIN({})", Text), ("MAX({})", Text), ("CAST(SUM({}) AS TEXT)", Real)],
-                Boolean => &[("MAX({})", Boolean), ("SUM({}) > 0.5", Real), ("COUNT({}) > 1", Text)],
+                Boolean => {
+                    &[("MAX({})", Boolean), ("SUM({}) > 0.5", Real), ("COUNT({}) > 1", Text)]
+                }
                 Date => &[("MIN({})", Date), ("MAX({})", Date)],
                 Timestamp => &[("MIN({})", Timestamp), ("MAX({})", Timestamp)],
             };
@@ -222,9 +261,19 @@ impl Grammar<'_> {
             parts.push(Tree::value(of, &call, inner));
         }
         parts.push(body);
-        let having =
-            self.draw.of(&["", "", "", " HAVING COUNT(*) > 1", " HAVING SUM(p.r) > 0.5", " HAVING MAX(p.x) >= 0"]);
-        let template = format!("(SELECT p.id AS id, {}{{}} GROUP BY {}{having})", columns.join(", "), keys.join(", "));
+        let having = self.draw.of(&[
+            "",
+            "",
+            "",
+            " HAVING COUNT(*) > 1",
+            " HAVING SUM(p.r) > 0.5",
+            " HAVING MAX(p.x) >= 0",
+        ]);
+        let template = format!(
+            "(SELECT p.id AS id, {}{{}} GROUP BY {}{having})",
+            columns.join(", "),
+            keys.join(", ")
+        );
         Tree::new(Sort::Rows, &template, parts)
     }
 
@@ -240,7 +289,8 @@ impl Grammar<'_> {
         let (mut template, mut parts) = match self.draw.below(12) {
             0 | 1 => ("COUNT(*)", vec![]),
             2 | 3 => {
-                let (of, depth) = (self.draw.of(&[Integer, Real, Text, Boolean, Date, Timestamp]), self.depth());
+                let (of, depth) =
+                    (self.draw.of(&[Integer, Real, Text, Boolean, Date, Timestamp]), self.depth());
                 ("COUNT({})", vec![expression(scope, of, depth, self.draw)])
             }
             4 if !self.each_row => return Tree::leaf(Sort::Clause, "COUNT(DISTINCT p.id)"),
@@ -270,13 +320,24 @@ impl Grammar<'_> {
         let (body, scope) = self.body(depth);
         let keys = (0..self.draw.of(&[0, 1, 1, 2]))
             .map(|_| {
-                let (of, depth) = (self.draw.of(&[Integer, Real, Text, Text, Boolean, Date, Timestamp]), self.depth());
+                let (of, depth) = (
+                    self.draw.of(&[Integer, Real, Text, Text, Boolean, Date, Timestamp]),
+                    self.depth(),
+                );
                 expression(&scope, of, depth, self.draw)
             })
             .collect::<Vec<_>>();
         let aggregates = (0..self.draw.below(5) + 1).map(|_| self.aggregate(&scope)).collect();
-        let having = self.draw.of(&["", "", "", " HAVING COUNT(*) > 0", " HAVING 10 / COUNT(*) > 0"]);
-        let order = self.draw.of(&["", "", "", " ORDER BY COUNT(*) DESC", " ORDER BY 1 LIMIT 3", " LIMIT 2 OFFSET 1"]);
+        let having =
+            self.draw.of(&["", "", "", " HAVING COUNT(*) > 0", " HAVING 10 / COUNT(*) > 0"]);
+        let order = self.draw.of(&[
+            "",
+            "",
+            "",
+            " ORDER BY COUNT(*) DESC",
+            " ORDER BY 1 LIMIT 3",
+            " LIMIT 2 OFFSET 1",
+        ]);
         let around = self.draw.of(&[
             None,
             None,
@@ -284,7 +345,10 @@ impl Grammar<'_> {
             None,
             Some("SELECT COUNT(*) AS rows, SUM(1 / q.a0) AS s FROM ({}) AS q"),
             Some("SELECT q.a0, g.weight FROM ({}) AS q LEFT JOIN public AS g ON g.weight = q.a0"),
-            Some("SELECT ROUND(q.a0, -1) AS a0, SQRT(q.a0) AS root FROM ({}) AS q WHERE q.a0 / 0 IS NULL"),
+            Some(
+                "SELECT ROUND(q.a0, -1) AS a0, SQRT(q.a0) AS root FROM ({}) AS q WHERE q.a0 / 0 \
+                IS NULL",
+            ),
         ]);
         Query {
             keys,
@@ -299,13 +363,24 @@ impl Grammar<'_> {
 
 impl Query {
     fn written(&self, of: &dyn Fn(&Tree) -> String) -> String {
-        let keys = self.keys.iter().enumerate().map(|(place, key)| format!("{} AS k{place}", of(key)));
-        let aggregates = self.aggregates.iter().enumerate().map(|(place, one)| format!("{} AS a{place}", of(one)));
+        let keys =
+            self.keys.iter().enumerate().map(|(index, key)| format!("{} AS k{index}", of(key)));
+        let aggregates = self
+            .aggregates
+            .iter()
+            .enumerate()
+            .map(|(index, one)| format!("{} AS a{index}", of(one)));
         let columns: Vec<String> = keys.chain(aggregates).collect();
-        let by: Vec<String> = (1..=self.keys.len()).map(|place| place.to_string()).collect();
-        let group = if by.is_empty() { String::new() } else { format!(" GROUP BY {}", by.join(", ")) };
-        let sql =
-            format!("SELECT {}{}{group}{}{}", columns.join(", "), of(&self.body), of(&self.having), of(&self.tail));
+        let by: Vec<String> = (1..=self.keys.len()).map(|index| index.to_string()).collect();
+        let group =
+            if by.is_empty() { String::new() } else { format!(" GROUP BY {}", by.join(", ")) };
+        let sql = format!(
+            "SELECT {}{}{group}{}{}",
+            columns.join(", "),
+            of(&self.body),
+            of(&self.having),
+            of(&self.tail)
+        );
         self.around.as_ref().map_or(sql.clone(), |around| around.replace("{}", &sql))
     }
 
@@ -323,40 +398,42 @@ impl Query {
         self.around.is_none() && self.having.sql().is_empty() && self.tail.sql().is_empty()
     }
 
-    /// Smaller queries to try in its place.
+    /// Smaller queries to try instead.
     pub(super) fn smaller(&self) -> Vec<Query> {
         let mut list = Vec::new();
         if self.around.is_some() {
             list.push(Query { around: None, ..self.clone() });
         }
-        for place in 0..self.keys.len() {
+        for index in 0..self.keys.len() {
             let mut keys = self.keys.clone();
-            keys.remove(place);
+            keys.remove(index);
             list.push(Query { keys, ..self.clone() });
         }
         if self.aggregates.len() > 1 {
-            for place in 0..self.aggregates.len() {
+            for index in 0..self.aggregates.len() {
                 let mut aggregates = self.aggregates.clone();
-                aggregates.remove(place);
+                aggregates.remove(index);
                 list.push(Query { aggregates, ..self.clone() });
             }
         }
         let count = Tree::leaf(Sort::Clause, "COUNT(*)");
-        for (place, tree) in self.aggregates.iter().enumerate() {
+        for (index, tree) in self.aggregates.iter().enumerate() {
             for smaller in std::iter::once(count.clone()).chain(tree.smaller()) {
                 let mut aggregates = self.aggregates.clone();
-                aggregates[place] = smaller;
+                aggregates[index] = smaller;
                 list.push(Query { aggregates, ..self.clone() });
             }
         }
-        for (place, tree) in self.keys.iter().enumerate() {
+        for (index, tree) in self.keys.iter().enumerate() {
             for smaller in tree.smaller() {
                 let mut keys = self.keys.clone();
-                keys[place] = smaller;
+                keys[index] = smaller;
                 list.push(Query { keys, ..self.clone() });
             }
         }
-        list.extend(self.having.smaller().into_iter().map(|having| Query { having, ..self.clone() }));
+        list.extend(
+            self.having.smaller().into_iter().map(|having| Query { having, ..self.clone() }),
+        );
         list.extend(self.tail.smaller().into_iter().map(|tail| Query { tail, ..self.clone() }));
         list.extend(self.body.smaller().into_iter().map(|body| Query { body, ..self.clone() }));
         let length = self.sql().len();

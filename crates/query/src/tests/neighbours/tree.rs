@@ -51,7 +51,9 @@ impl Tree {
 
     /// The SQL with long repetitions as `⟨a*45000⟩`, which [`super::expanded`] reads.
     pub(super) fn shown(&self) -> String {
-        self.written(&|piece, times| if times == 1 { piece.to_owned() } else { format!("⟨{piece}*{times}⟩") })
+        self.written(&|piece, times| {
+            if times == 1 { piece.to_owned() } else { format!("⟨{piece}*{times}⟩") }
+        })
     }
 
     fn written(&self, repeated: &dyn Fn(&str, usize) -> String) -> String {
@@ -76,25 +78,32 @@ impl Tree {
         }
     }
 
-    /// Smaller trees to try in its place: parts of it, plain values, and itself with a smaller part.
+    /// Smaller trees to try instead: parts of it, plain values, and itself with a smaller
+    /// part.
     pub(super) fn smaller(&self) -> Vec<Tree> {
         let mut list = Vec::new();
         match self.sort {
             Sort::Clause => list.push(Tree::nothing()),
-            Sort::Value(of) => list.extend(plain(of).into_iter().map(|text| Tree::leaf(self.sort, text))),
-            Sort::Rows => list.extend(["people", "records"].map(|name| Tree::leaf(Sort::Rows, name))),
+            Sort::Value(of) => {
+                list.extend(plain(of).into_iter().map(|text| Tree::leaf(self.sort, text)))
+            }
+            Sort::Rows => {
+                list.extend(["people", "records"].map(|name| Tree::leaf(Sort::Rows, name)))
+            }
             Sort::Repeated(times) => {
                 let of = |times: usize| Tree { sort: Sort::Repeated(times), ..self.clone() };
-                list.extend([1, times / 2, times - times / 8, times - 1].map(|times| of(times.max(1))));
+                list.extend(
+                    [1, times / 2, times - times / 8, times - 1].map(|times| of(times.max(1))),
+                );
             }
         }
         let mut within = Vec::new();
         self.descendants(self.sort, &mut within);
         list.extend(within.into_iter().cloned());
-        for (place, part) in self.parts.iter().enumerate() {
+        for (index, part) in self.parts.iter().enumerate() {
             for smaller in part.smaller() {
                 let mut again = self.clone();
-                again.parts[place] = smaller;
+                again.parts[index] = smaller;
                 list.push(again);
             }
         }

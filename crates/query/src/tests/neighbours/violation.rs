@@ -1,12 +1,13 @@
-//! What may not differ between tables and tables with one unit less, or with the same rows elsewhere.
+//! What may not differ between tables and tables with one unit less, or with the same rows
+//! elsewhere.
 
 use super::cell::Cell;
 use super::layout::Layout;
-use super::outcome::{Contribution, Outcome, Place, outcome};
+use super::outcome::{Contribution, Outcome, Stored, outcome};
 use super::world::World;
 use crate::Prepared;
-use crate::engine::SecretKey;
 use crate::tests::influence::{Seen, check};
+use reticent_engine::SecretKey;
 
 /// What is done to tables.
 #[derive(Clone, Debug, PartialEq)]
@@ -19,12 +20,13 @@ pub(super) enum Change {
 
 impl Change {
     /// The tables after it.
-    pub(super) fn applied(&self, world: &World, layout: Layout) -> Place {
+    pub(super) fn applied(&self, world: &World, layout: Layout) -> Stored {
         match self {
-            Change::Removed { person, record } => Place::without(world, person, *record, layout),
-            Change::Rearranged { seed, layout } => {
-                Place::new(seed.map_or_else(|| world.clone(), |seed| world.shuffled(seed)), *layout)
-            }
+            Change::Removed { person, record } => Stored::without(world, person, *record, layout),
+            Change::Rearranged { seed, layout } => Stored::new(
+                seed.map_or_else(|| world.clone(), |seed| world.shuffled(seed)),
+                *layout,
+            ),
         }
     }
 }
@@ -68,17 +70,17 @@ pub(super) struct Comparison<'a> {
 }
 
 impl Comparison<'_> {
-    pub(super) async fn of(&self, place: &Place) -> Result<Outcome, Violation> {
-        outcome(self.prepared, place, self.key, self.whole).await.map_err(Violation::Fails)
+    pub(super) async fn of(&self, stored: &Stored) -> Result<Outcome, Violation> {
+        outcome(self.prepared, stored, self.key, self.whole).await.map_err(Violation::Fails)
     }
 
     /// Compares what came of tables with what comes of them after a change.
     pub(super) async fn compared(
         &self,
-        base: &Place,
+        base: &Stored,
         one: &Outcome,
         change: &Change,
-        other: &Place,
+        other: &Stored,
         seen: &mut Seen,
     ) -> Result<(), Violation> {
         let after = self.of(other).await?;
@@ -90,7 +92,10 @@ impl Comparison<'_> {
                     return Err(Violation::Rows(format!("there are rows of {gone:?} without it")));
                 }
                 let others = |rows: &[Contribution]| -> Vec<Contribution> {
-                    rows.iter().filter(|(unit, _)| unit.is_some() && *unit != gone).cloned().collect()
+                    rows.iter()
+                        .filter(|(unit, _)| unit.is_some() && *unit != gone)
+                        .cloned()
+                        .collect()
                 };
                 same(&others(&one.rows), &others(&after.rows))?;
             }
@@ -113,17 +118,22 @@ impl Comparison<'_> {
         }
         if let (Some(one), Some(other)) = (&one.totals, &after.totals) {
             match change {
-                Change::Removed { .. } => check(self.prepared, one, other, seen).map_err(Violation::Totals)?,
+                Change::Removed { .. } => {
+                    check(self.prepared, one, other, seen).map_err(Violation::Totals)?
+                }
                 Change::Rearranged { .. } if one != other => {
                     return Err(Violation::Totals("the order of rows moves totals".to_owned()));
                 }
                 Change::Rearranged { .. } => {}
             }
         }
-        if let (Some((columns, rows)), Some((other_columns, other_rows))) = (&one.answer, &after.answer) {
+        if let (Some((columns, rows)), Some((other_columns, other_rows))) =
+            (&one.answer, &after.answer)
+        {
             let public = self.prepared.aggregation.public_groups().is_some() && self.shows_all;
             if columns != other_columns || public && rows != other_rows {
-                let text = format!("{columns:?}, {rows} rows; {other_columns:?}, {other_rows} rows");
+                let text =
+                    format!("{columns:?}, {rows} rows; {other_columns:?}, {other_rows} rows");
                 return Err(Violation::Shape(text));
             }
         }
@@ -136,11 +146,19 @@ fn same(one: &[Contribution], other: &[Contribution]) -> Result<(), Violation> {
         return Ok(());
     }
     let (less, more) = apart(one, other);
-    Err(Violation::Rows(format!("{:?} becomes {:?}, of {} rows", less.first(), more.first(), one.len())))
+    Err(Violation::Rows(format!(
+        "{:?} becomes {:?}, of {} rows",
+        less.first(),
+        more.first(),
+        one.len()
+    )))
 }
 
 /// What the one list has and the other lacks, and the other way round. Both are in ascending order.
-fn apart<'a>(one: &'a [Contribution], other: &'a [Contribution]) -> (Vec<&'a Contribution>, Vec<&'a Contribution>) {
+fn apart<'a>(
+    one: &'a [Contribution],
+    other: &'a [Contribution],
+) -> (Vec<&'a Contribution>, Vec<&'a Contribution>) {
     let (mut less, mut more) = (Vec::new(), Vec::new());
     let (mut a, mut b) = (one.iter().peekable(), other.iter().peekable());
     loop {
