@@ -1,6 +1,7 @@
 //! What a policy protects, as its ledger records it.
 
 use reticent_ledger::{LedgerError, Protected, ProtectedTable, Source};
+use reticent_numerics::OutOfRange;
 use reticent_policy::{Policy, Privacy, TablePolicy};
 use std::path::{Path, PathBuf};
 
@@ -15,7 +16,9 @@ const WILD: [char; 3] = ['*', '?', '['];
 /// If the policy has no private table, or a path is not UTF-8.
 pub fn protected(policy: &Policy) -> Result<Protected, LedgerError> {
     let private = policy.tables().iter().filter(|table| !table.is_public());
-    Protected::new(private.map(|table| protected_table(table, policy.folder())).collect::<Result<_, _>>()?)
+    Protected::new(
+        private.map(|table| protected_table(table, policy.folder())).collect::<Result<_, _>>()?,
+    )
 }
 
 fn protected_table(table: &TablePolicy, folder: &Path) -> Result<ProtectedTable, LedgerError> {
@@ -23,7 +26,8 @@ fn protected_table(table: &TablePolicy, folder: &Path) -> Result<ProtectedTable,
         Privacy::Unit { column, .. } => Some(column.clone()),
         Privacy::EachRow | Privacy::Public { .. } => None,
     };
-    let sources = table.source().iter().map(|source| resolved(source, folder)).collect::<Result<_, _>>()?;
+    let sources =
+        table.source().iter().map(|source| resolved(source, folder)).collect::<Result<_, _>>()?;
     Ok(ProtectedTable { name: table.name().to_owned(), sources, unit })
 }
 
@@ -38,7 +42,7 @@ fn resolved(source: &str, folder: &Path) -> Result<Source, LedgerError> {
         }
     };
     let path = full(&folder.join(plain))?;
-    let path = path.into_os_string().into_string().map_err(|path| LedgerError::Parameter {
+    let path = path.into_os_string().into_string().map_err(|path| OutOfRange {
         name: "source",
         value: path.to_string_lossy().into_owned(),
         accepted: "a path in UTF-8, because the ledger records it as text",
@@ -66,11 +70,13 @@ mod tests {
 
     fn policy(sources: &str, folder: &Path) -> Protected {
         let text = format!(
-            "[budget]\nepsilon = 1\n[tables.t]\nsource = {sources}\nunit = 'id'\nmax_groups = 1\nmax_rows = 1\ncolumns.id.type = 'text'\n\
+            "[budget]\nepsilon = 1\n[tables.t]\nsource = {sources}\nunit = 'id'\nmax_groups = \
+             1\nmax_rows = 1\ncolumns.id.type = 'text'\n\
              [tables.r]\nsource = 'r.csv'\neach_row = true\ncolumns.x.type = 'text'\n\
              [tables.p]\nsource = 'p.csv'\npublic = true\ncolumns.x.type = 'text'\n"
         );
-        protected(&Policy::parse(&text, &folder.join("policy.toml")).expect("a policy")).expect("private tables")
+        protected(&Policy::parse(&text, &folder.join("policy.toml")).expect("a policy"))
+            .expect("private tables")
     }
 
     #[test]
@@ -94,8 +100,11 @@ mod tests {
             ("'*.csv'", source("", Some("*.csv"))),
         ] {
             let found = policy(text, &root);
-            let tables: Vec<_> =
-                found.tables().iter().map(|table| (table.name.as_str(), table.unit.as_deref())).collect();
+            let tables: Vec<_> = found
+                .tables()
+                .iter()
+                .map(|table| (table.name.as_str(), table.unit.as_deref()))
+                .collect();
             assert_eq!(tables, [("r", None), ("t", Some("id"))], "public tables are not protected");
             assert_eq!(found.tables()[1].sources, [expected], "{text}");
         }

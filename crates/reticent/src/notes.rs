@@ -15,7 +15,7 @@
 //! Lines are added under a lock, and none is changed. The last line of an id says where that ledger
 //! is.
 
-use crate::error::SessionError;
+use crate::Error;
 use reticent_ledger::{Digest, Ledger, Protected, Source};
 use reticent_policy::NOTES;
 use rustix::fs::OFlags;
@@ -76,12 +76,13 @@ fn homes(protects: &Protected) -> BTreeMap<PathBuf, Vec<Source>> {
 
 /// Other ledgers that protect some of these sources: noted in the folders of the sources, in those
 /// above them, and for folders and patterns in those below. `own` is not another.
-pub(crate) fn others(protects: &Protected, own: Option<Digest>) -> Result<Vec<Other>, SessionError> {
+pub(crate) fn others(protects: &Protected, own: Option<Digest>) -> Result<Vec<Other>, Error> {
     let homes = homes(protects);
     let mut folders: BTreeSet<PathBuf> = BTreeSet::new();
     for (home, sources) in &homes {
         folders.extend(home.ancestors().map(Path::to_owned));
-        if sources.iter().any(|source| source.pattern.is_some() || Path::new(&source.path) == home) {
+        if sources.iter().any(|source| source.pattern.is_some() || Path::new(&source.path) == home)
+        {
             walk(home, &mut folders, &mut BTreeSet::new());
         }
     }
@@ -89,9 +90,11 @@ pub(crate) fn others(protects: &Protected, own: Option<Digest>) -> Result<Vec<Ot
     let mut found: BTreeMap<String, Other> = BTreeMap::new();
     for folder in folders {
         for note in read(&folder)?.into_iter().filter(|note| Some(note.ledger) != own) {
-            let shared = ours.iter().find(|ours| note.sources.iter().any(|theirs| overlap(ours, theirs)));
+            let shared =
+                ours.iter().find(|ours| note.sources.iter().any(|theirs| overlap(ours, theirs)));
             if let Some(&source) = shared {
-                let other = Other { path: note.path, noted_in: folder.join(NOTES), source: source.clone() };
+                let other =
+                    Other { path: note.path, noted_in: folder.join(NOTES), source: source.clone() };
                 found.insert(note.ledger.to_string(), other);
             }
         }
@@ -113,11 +116,12 @@ pub(crate) enum Standing {
 }
 
 /// Compares the notes in the folders of the sources with a ledger.
-pub(crate) fn standing(protects: &Protected, ledger: &Ledger) -> Result<Standing, SessionError> {
+pub(crate) fn standing(protects: &Protected, ledger: &Ledger) -> Result<Standing, Error> {
     let mut standing = Standing::Noted;
     for (home, sources) in homes(protects) {
         let notes = read(&home)?;
-        let (own, foreign): (Vec<_>, Vec<_>) = notes.into_iter().partition(|note| note.ledger == ledger.name());
+        let (own, foreign): (Vec<_>, Vec<_>) =
+            notes.into_iter().partition(|note| note.ledger == ledger.name());
         if let Some(last) = own.last().filter(|last| last.path != ledger.path()) {
             if is_copy(&last.path, ledger) {
                 return Ok(Standing::CopyOf(last.path.clone()));
@@ -130,7 +134,9 @@ pub(crate) fn standing(protects: &Protected, ledger: &Ledger) -> Result<Standing
                 continue;
             }
             standing = Standing::ToBeNoted;
-            let other = foreign.iter().find(|note| note.sources.iter().any(|theirs| overlap(source, theirs)));
+            let other = foreign
+                .iter()
+                .find(|note| note.sources.iter().any(|theirs| overlap(source, theirs)));
             if let Some(other) = other {
                 let (path, noted_in) = (other.path.clone(), home.join(NOTES));
                 return Ok(Standing::Usurped(Other { path, noted_in, source: source.clone() }));
@@ -142,9 +148,9 @@ pub(crate) fn standing(protects: &Protected, ledger: &Ledger) -> Result<Standing
 
 /// Whether at another path there is a file of its own that is the same ledger.
 fn is_copy(path: &Path, ledger: &Ledger) -> bool {
-    let place = |path: &Path| path.metadata().map(|found| (found.dev(), found.ino())).ok();
-    place(path).is_some()
-        && place(path) != place(ledger.path())
+    let file = |path: &Path| path.metadata().map(|found| (found.dev(), found.ino())).ok();
+    file(path).is_some()
+        && file(path) != file(ledger.path())
         && Ledger::open_as_stored(path).is_ok_and(|other| other.name() == ledger.name())
 }
 
@@ -164,12 +170,15 @@ pub struct Unnoted {
 
 /// Opens and locks the files, and makes those that are missing. A folder that cannot be written is
 /// no error: see [`Held::add`].
-pub(crate) fn hold(protects: &Protected) -> Result<Held, SessionError> {
+pub(crate) fn hold(protects: &Protected) -> Result<Held, Error> {
     let mut held = Vec::new();
     // In the order of their names, so that no two processes wait for each other.
     for (home, sources) in homes(protects) {
         let path = home.join(NOTES);
-        let file = match open(&path, OpenOptions::new().read(true).append(true).create(true).mode(0o644)) {
+        let file = match open(
+            &path,
+            OpenOptions::new().read(true).append(true).create(true).mode(0o644),
+        ) {
             Ok(file) => {
                 lock(&file, &path)?;
                 Ok(file)
@@ -224,7 +233,7 @@ fn append(file: &mut File, note: &Note) -> std::io::Result<()> {
     file.sync_all()
 }
 
-fn lock(file: &File, path: &Path) -> Result<(), SessionError> {
+fn lock(file: &File, path: &Path) -> Result<(), Error> {
     let begin = Instant::now();
     loop {
         match file.try_lock() {
@@ -233,9 +242,11 @@ fn lock(file: &File, path: &Path) -> Result<(), SessionError> {
                 std::thread::sleep(Duration::from_millis(5));
             }
             Err(TryLockError::WouldBlock) => {
-                let problem =
-                    format!("another process keeps {} locked; nothing was changed, try again", path.display());
-                return Err(SessionError::Fault(problem));
+                let problem = format!(
+                    "another process keeps {} locked; nothing was changed, try again",
+                    path.display()
+                );
+                return Err(Error::Fault(problem));
             }
             // A file system without locks: what is left is that a ledger is never replaced.
             Err(TryLockError::Error(_)) => return Ok(()),
@@ -254,28 +265,38 @@ fn open(path: &Path, options: &mut OpenOptions) -> Result<File, Unopened> {
     match options.custom_flags(flags as i32).open(path) {
         Ok(file) if file.metadata().is_ok_and(|found| found.is_file()) => Ok(file),
         Ok(_) => Err(Unopened::NotAFile),
-        Err(_) if path.symlink_metadata().is_ok_and(|found| !found.is_file()) => Err(Unopened::NotAFile),
+        Err(_) if path.symlink_metadata().is_ok_and(|found| !found.is_file()) => {
+            Err(Unopened::NotAFile)
+        }
         Err(error) => Err(Unopened::Io(error)),
     }
 }
 
 /// The notes in a folder; none where there is no such file. A last line without its end is what a
 /// crash has left.
-fn read(folder: &Path) -> Result<Vec<Note>, SessionError> {
+fn read(folder: &Path) -> Result<Vec<Note>, Error> {
     let path = folder.join(NOTES);
     let file = match open(&path, OpenOptions::new().read(true)) {
         Ok(file) => file,
-        Err(Unopened::Io(error)) if matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) => {
+        Err(Unopened::Io(error))
+            if matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) =>
+        {
             return Ok(Vec::new());
         }
-        Err(Unopened::Io(error)) => return Err(not_notes(&path, &format!("could not be read ({})", error.kind()))),
+        Err(Unopened::Io(error)) => {
+            return Err(not_notes(&path, &format!("could not be read ({})", error.kind())));
+        }
         Err(Unopened::NotAFile) => return Err(not_notes(&path, "is not a regular file")),
     };
     let mut bytes = Vec::new();
     let length = file.take(LARGEST + 1).read_to_end(&mut bytes);
     match length {
-        Err(error) => return Err(not_notes(&path, &format!("could not be read ({})", error.kind()))),
-        Ok(length) if length as u64 > LARGEST => return Err(not_notes(&path, "is larger than 1 MiB")),
+        Err(error) => {
+            return Err(not_notes(&path, &format!("could not be read ({})", error.kind())));
+        }
+        Ok(length) if length as u64 > LARGEST => {
+            return Err(not_notes(&path, "is larger than 1 MiB"));
+        }
         Ok(_) => {}
     }
     let whole = bytes.iter().rposition(|byte| *byte == b'\n').map_or(0, |last| last + 1);
@@ -283,14 +304,16 @@ fn read(folder: &Path) -> Result<Vec<Note>, SessionError> {
     (1..)
         .zip(lines)
         .map(|(number, line)| {
-            serde_json::from_slice(line).map_err(|_| not_notes(&path, &format!("cannot be read in line {number}")))
+            serde_json::from_slice(line)
+                .map_err(|_| not_notes(&path, &format!("cannot be read in line {number}")))
         })
         .collect()
 }
 
-fn not_notes(path: &Path, problem: &str) -> SessionError {
-    SessionError::Fault(format!(
-        "{} {problem}. It notes which ledgers protect the data in its folder; only if no other ledger does, move it away",
+fn not_notes(path: &Path, problem: &str) -> Error {
+    Error::Fault(format!(
+        "{} {problem}. It notes which ledgers protect the data in its folder; only if no other \
+         ledger does, move it away",
         path.display()
     ))
 }
@@ -304,9 +327,11 @@ fn overlap(one: &Source, other: &Source) -> bool {
     if !here.starts_with(there) && !there.starts_with(here) {
         return false;
     }
-    let holds = |outer: &Source, inner: &Path| outer.pattern.is_none() && inner.starts_with(&outer.path);
-    let matches =
-        |pattern: &Source, plain: &Source| plain.pattern.is_none() && is_matched(pattern, Path::new(&plain.path));
+    let holds =
+        |outer: &Source, inner: &Path| outer.pattern.is_none() && inner.starts_with(&outer.path);
+    let matches = |pattern: &Source, plain: &Source| {
+        plain.pattern.is_none() && is_matched(pattern, Path::new(&plain.path))
+    };
     holds(one, there)
         || holds(other, here)
         || matches(one, other)
@@ -318,9 +343,14 @@ fn overlap(one: &Source, other: &Source) -> bool {
 fn is_matched(source: &Source, path: &Path) -> bool {
     // A pattern that is none matches nothing here, and is refused when the table is opened.
     let pattern = source.pattern.as_ref().and_then(|pattern| glob::Pattern::new(pattern).ok());
-    let (Some(pattern), Ok(below)) = (pattern, path.strip_prefix(&source.path)) else { return false };
-    let options = glob::MatchOptions { require_literal_separator: true, ..glob::MatchOptions::new() };
-    below.ancestors().any(|part| !part.as_os_str().is_empty() && pattern.matches_path_with(part, options))
+    let (Some(pattern), Ok(below)) = (pattern, path.strip_prefix(&source.path)) else {
+        return false;
+    };
+    let options =
+        glob::MatchOptions { require_literal_separator: true, ..glob::MatchOptions::new() };
+    below
+        .ancestors()
+        .any(|part| !part.as_os_str().is_empty() && pattern.matches_path_with(part, options))
 }
 
 /// The files of a source, by their full names. Linked folders are not entered.
@@ -369,7 +399,12 @@ mod tests {
     }
 
     fn protects(sources: &[Source]) -> Protected {
-        Protected::new(vec![ProtectedTable { name: "t".into(), sources: sources.to_vec(), unit: None }]).expect("valid")
+        Protected::new(vec![ProtectedTable {
+            name: "t".into(),
+            sources: sources.to_vec(),
+            unit: None,
+        }])
+        .expect("valid")
     }
 
     #[test]
@@ -398,7 +433,11 @@ mod tests {
             (wild("*.csv"), whole, true),
             (wild("[["), plain("a.csv"), false),
         ] {
-            assert_eq!((overlap(&one, &other), overlap(&other, &one)), (expected, expected), "{one} and {other}");
+            assert_eq!(
+                (overlap(&one, &other), overlap(&other, &one)),
+                (expected, expected),
+                "{one} and {other}"
+            );
         }
     }
 
@@ -415,18 +454,30 @@ mod tests {
         assert_eq!(add(first, "/one"), [], "the last of its own lines counts");
         assert_eq!(add(first, "/moved"), []);
         let found = read(&root).expect("notes");
-        let lines: Vec<_> = found.iter().map(|note| (note.ledger, note.path.to_str(), &note.sources)).collect();
+        let lines: Vec<_> =
+            found.iter().map(|note| (note.ledger, note.path.to_str(), &note.sources)).collect();
         let sources = vec![a.clone()];
         assert_eq!(
             lines,
-            [(first, Some("/one"), &sources), (second, Some("/two"), &sources), (first, Some("/moved"), &sources)]
+            [
+                (first, Some("/one"), &sources),
+                (second, Some("/two"), &sources),
+                (first, Some("/moved"), &sources)
+            ]
         );
         assert_eq!(read(&root.join("in")).expect("notes").len(), 3);
         // Each ledger once, where it was last, and not oneself.
-        let seen: Vec<_> = others(&both, Some(second)).expect("notes").into_iter().map(|other| other.path).collect();
+        let seen: Vec<_> = others(&both, Some(second))
+            .expect("notes")
+            .into_iter()
+            .map(|other| other.path)
+            .collect();
         assert_eq!(seen, [Path::new("/moved")]);
         assert_eq!(others(&protects(&[c]), None).expect("notes").len(), 2);
-        assert_eq!(others(&protects(&[source(&root.join("b.csv"), None)]), None).expect("notes"), []);
+        assert_eq!(
+            others(&protects(&[source(&root.join("b.csv"), None)]), None).expect("notes"),
+            []
+        );
         // A torn line.
         let path = root.join(NOTES);
         let mut torn = std::fs::read(&path).expect("notes");
@@ -436,7 +487,10 @@ mod tests {
         assert_eq!(read(&root).expect("notes").len(), 3);
         add(second, "/later");
         let text = std::fs::read_to_string(&path).expect("notes");
-        assert!(read(&root).expect("notes").len() == 4 && text[whole..].starts_with("{\"ledger\":\""), "{text}");
+        assert!(
+            read(&root).expect("notes").len() == 4 && text[whole..].starts_with("{\"ledger\":\""),
+            "{text}"
+        );
     }
 
     #[test]

@@ -1,0 +1,301 @@
+//! A question: asked with a budget of its own, explained, answered.
+
+use crate::Error;
+use crate::answer::{Answer, Remaining, StatisticRecord, record, statistics};
+use crate::explanation::Explanation;
+use crate::limits::conversion_delta;
+use crate::owned_ledger::NewLedger;
+use crate::session::Session;
+use reticent_events::Event;
+use reticent_ledger::{Admission, ChargeRequest, Digest, Ledger, LedgerError, StoredAnswer};
+use reticent_noise::randomness::SecureRandom;
+use reticent_policy::Accounting;
+use reticent_query::{Options, Prepared, prepare};
+use std::fmt;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+/// How long to wait for the same query that somebody else has paid for, before it is said that one
+/// waits ...
+const SILENCE: Duration = Duration::from_secs(1);
+/// ... and from then on.
+const PATIENCE: Duration = Duration::from_secs(30);
+/// How often somebody who waits looks.
+const LOOK_EVERY: Duration = Duration::from_millis(50);
+
+/// What happens while a question is answered. None of it is for the analyst: rows are counted
+/// exactly.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Progress {
+    /// There was no ledger, and the policy allows the first question to make it.
+    Created(NewLedger),
+    /// So many more rows were read.
+    Rows(u64),
+    /// Somebody else has paid for the same question, and its answer is waited for.
+    Waiting {
+        /// Where the ledger has that payment.
+        entry: u64,
+        /// How long at most.
+        at_most: Duration,
+    },
+}
+
+/// A question that can be awaited: see [`Session::ask`].
+#[must_use = "nothing is asked until it is awaited"]
+pub struct Ask<'a> {
+    session: &'a Session,
+    sql: String,
+    options: Options,
+    fresh: bool,
+    asker: Option<String>,
+    progress: Arc<dyn Fn(Progress) + Send + Sync>,
+}
+
+impl fmt::Debug for Ask<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Ask({:?})", self.sql)
+    }
+}
+
+impl<'a> Ask<'a> {
+    pub(crate) fn new(session: &'a Session, sql: String) -> Self {
+        let options = Options::default();
+        Ask { session, sql, options, fresh: false, asker: None, progress: Arc::new(|_| ()) }
+    }
+
+    /// The privacy loss that it may cost; otherwise what the SQL or the policy says.
+    pub fn epsilon(mut self, epsilon: f64) -> Self {
+        self.options.epsilon = Some(epsilon);
+        self
+    }
+
+    /// The `delta` that it may cost; 0 for pure differential privacy.
+    pub fn delta(mut self, delta: f64) -> Self {
+        self.options.delta = Some(delta);
+        self
+    }
+
+    /// The most groups of the answer in which one privacy unit counts.
+    pub fn max_groups(mut self, groups: u32) -> Self {
+        self.options.max_groups = Some(groups);
+        self
+    }
+
+    /// The most rows of one privacy unit that count in one group.
+    pub fn max_rows(mut self, rows: u32) -> Self {
+        self.options.max_rows = Some(rows);
+        self
+    }
+
+    /// All four of these, where they are given.
+    pub fn options(mut self, options: Options) -> Self {
+        self.options = options;
+        self
+    }
+
+    /// Pays for a new answer although there is one.
+    pub fn fresh(mut self) -> Self {
+        self.fresh = true;
+        self
+    }
+
+    /// Who asks: recorded in the ledger, and part of no decision.
+    pub fn asker(mut self, asker: impl Into<String>) -> Self {
+        self.asker = Some(asker.into());
+        self
+    }
+
+    /// Whom to tell what happens meanwhile.
+    pub fn progress(mut self, progress: impl Fn(Progress) + Send + Sync + 'static) -> Self {
+        self.progress = Arc::new(progress);
+        self
+    }
+
+    /// What the query would do and cost. No private row is read, and nothing is spent.
+    ///
+    /// # Errors
+    /// If it cannot be answered under the policy.
+    pub async fn explain(self) -> Result<Explanation, Error> {
+        let question = self.question().await?;
+        let request = question.request.clone();
+        let quote = self.session.blocking(move |session| session.quote(&request)).await;
+        Explanation::new(self.session.policy(), &question, quote)
+    }
+
+    /// Reads, plans and prices the query. Only public tables are opened.
+    ///
+    /// # Errors
+    /// If it cannot be answered under the policy.
+    pub async fn question(&self) -> Result<Question, Error> {
+        let policy = self.session.policy();
+        let prepared = prepare(policy, &self.sql, self.options).await?;
+        let aggregation = &prepared.aggregation;
+        let accounting = policy.budget().accounting();
+        let fingerprint = Digest::of(&[
+            b"reticent answer 1",
+            policy.fingerprint_text().as_bytes(),
+            stable_name(accounting),
+            prepared.sql.as_bytes(),
+            &prepared.epsilon.to_be_bytes(),
+            &prepared.delta.unwrap_or(0.0).to_be_bytes(),
+            &aggregation.max_groups.to_be_bytes(),
+            &aggregation.max_rows.to_be_bytes(),
+        ]);
+        // Under basic accounting a guarantee with a delta is charged as it is stated,
+        // (epsilon, delta); everything else by the noise itself.
+        let guarantee = prepared.plan.guarantee();
+        let (events, selection_delta) = match accounting {
+            Accounting::Basic if guarantee.delta > 0.0 => (
+                vec![Event::Approximate { epsilon: guarantee.epsilon, delta: guarantee.delta }],
+                0.0,
+            ),
+            Accounting::Basic | Accounting::ZeroConcentrated => {
+                let charge = prepared.plan.cost();
+                (charge.event.into_iter().collect(), charge.delta)
+            }
+        };
+        let (query, fresh, asker) = (prepared.sql.clone(), self.fresh, self.asker.clone());
+        let request = ChargeRequest { fingerprint, query, events, selection_delta, fresh, asker };
+        Ok(Question { statistics: statistics(&prepared), request, prepared })
+    }
+
+    async fn answer(self) -> Result<Answer, Error> {
+        let session = self.session;
+        let question = self.question().await?;
+        let (fingerprint, fresh) = (question.request.fingerprint, self.fresh);
+        let (ledger, stored) = session
+            .blocking(move |session| {
+                let ledger = session.open_ledger()?;
+                if ledger.is_none() && !session.policy().budget().create_ledger() {
+                    return Err(session.missing());
+                }
+                let stored = match &ledger {
+                    Some((ledger, _)) if !fresh => ledger.lookup(fingerprint)?,
+                    Some(_) | None => None,
+                };
+                Ok((ledger, stored))
+            })
+            .await?;
+        if let Some(answer) = stored {
+            return Answer::new(answer.bytes, true);
+        }
+        // What can be wrong with files and entropy is found before anything is paid.
+        let opened = question.prepared.open(session.policy()).await?;
+        let mut random = SecureRandom::new()?;
+        let (request, progress) = (question.request.clone(), self.progress.clone());
+        let (ledger, admission) = session
+            .blocking(move |session| {
+                let ledger = session.made_and_noted(ledger, &*progress)?;
+                let admission = ledger.reserve(&request)?;
+                Ok((ledger, admission))
+            })
+            .await
+            .map_err(|error| question.refusal(error))?;
+        let reservation = match admission {
+            Admission::Reserved(reservation) => Arc::new(reservation),
+            Admission::Stored(answer) => return Answer::new(answer.bytes, true),
+            Admission::Pending(pending) => {
+                let entry = pending.reservation;
+                let mut answer = wait(session, &ledger, fingerprint, SILENCE).await?;
+                if answer.is_none() {
+                    (self.progress)(Progress::Waiting { entry, at_most: PATIENCE });
+                    answer = wait(session, &ledger, fingerprint, PATIENCE).await?;
+                }
+                return match answer {
+                    Some(answer) => Answer::new(answer.bytes, true),
+                    None => Err(Error::Pending { entry }),
+                };
+            }
+        };
+        let progress = self.progress.clone();
+        let computed = opened.run(&mut random, move |rows| progress(Progress::Rows(rows))).await;
+        let written = match computed {
+            Ok(answer) => {
+                let (of, delta) = (ledger.clone(), conversion_delta(session.policy().budget()));
+                let balance = session.blocking(move |_| Ok(of.balance(delta)?)).await;
+                balance.and_then(|balance| {
+                    let remaining = Remaining::of(&balance);
+                    let record = record(&question, &answer, remaining, reservation.number())?;
+                    serde_json::to_vec(&record)
+                        .map_err(|_| Error::Fault("the answer cannot be written".into()))
+                })
+            }
+            Err(error) => Err(error.into()),
+        };
+        session
+            .blocking(move |_| match written {
+                Ok(bytes) => Answer::new(ledger.complete(&reservation, &bytes)?.bytes, false),
+                Err(error) => {
+                    // It stays paid either way; saying so lets the next one pay anew and not wait.
+                    ledger.abandon(&reservation)?;
+                    Err(error)
+                }
+            })
+            .await
+    }
+}
+
+impl<'a> IntoFuture for Ask<'a> {
+    type Output = Result<Answer, Error>;
+    type IntoFuture = Pin<Box<dyn Future<Output = Self::Output> + Send + 'a>>;
+
+    fn into_future(self) -> Self::IntoFuture {
+        Box::pin(self.answer())
+    }
+}
+
+/// A query that was read, planned and priced, before anything private was opened.
+#[derive(Debug)]
+pub struct Question {
+    /// The query.
+    pub prepared: Prepared,
+    /// How each statistic is released.
+    pub statistics: Vec<StatisticRecord>,
+    /// What the ledger charges for. The same fingerprint gets the same answer.
+    pub request: ChargeRequest,
+}
+
+impl Question {
+    /// A refusal of the ledger in the words of the query.
+    pub(crate) fn refusal(&self, error: Error) -> Error {
+        match error {
+            Error::Ledger(LedgerError::Exhausted { unit, asked, remaining, limit }) => {
+                Error::Budget { unit, asked, remaining, limit, epsilon: self.prepared.epsilon }
+            }
+            other => other,
+        }
+    }
+}
+
+/// How a budget is counted, in fingerprints: these words never change.
+fn stable_name(accounting: Accounting) -> &'static [u8] {
+    match accounting {
+        Accounting::Basic => b"Basic",
+        Accounting::ZeroConcentrated => b"ZeroConcentrated",
+    }
+}
+
+/// Waits until there is an answer to a query. None after `patience`, or when nobody has it pending
+/// any more.
+async fn wait(
+    session: &Session,
+    ledger: &Ledger,
+    fingerprint: Digest,
+    patience: Duration,
+) -> Result<Option<StoredAnswer>, Error> {
+    let begin = Instant::now();
+    loop {
+        let ledger = ledger.clone();
+        let (answer, is_pending) = session
+            .blocking(move |_| {
+                let is_pending = ledger.pending(fingerprint)?.is_some();
+                Ok((ledger.lookup(fingerprint)?, is_pending))
+            })
+            .await?;
+        if answer.is_some() || !is_pending || begin.elapsed() >= patience {
+            return Ok(answer);
+        }
+        tokio::time::sleep(LOOK_EVERY).await;
+    }
+}
