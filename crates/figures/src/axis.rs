@@ -1,6 +1,6 @@
 //! Axes: where values lie, and which of them are labelled.
 
-use crate::number::label;
+use crate::number::{label, power};
 
 /// How values are spread along an axis.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -20,17 +20,19 @@ pub struct Axis {
     pub spread: Spread,
     /// The values at its ends; those of the data if not given.
     pub range: Option<(f64, f64)>,
+    /// Whether zero is on it, wherever the data are.
+    pub(crate) zero: bool,
 }
 
 impl Axis {
     /// A linear axis.
     pub fn linear(label: impl Into<String>) -> Self {
-        Axis { label: label.into(), spread: Spread::Linear, range: None }
+        Axis { label: label.into(), spread: Spread::Linear, range: None, zero: false }
     }
 
     /// A logarithmic axis.
     pub fn logarithmic(label: impl Into<String>) -> Self {
-        Axis { label: label.into(), spread: Spread::Logarithmic, range: None }
+        Axis { label: label.into(), spread: Spread::Logarithmic, range: None, zero: false }
     }
 
     /// The same axis from one value to another.
@@ -38,15 +40,27 @@ impl Axis {
         Axis { range: Some((low, high)), ..self }
     }
 
+    /// The same linear axis with zero on it: a length from there can be compared with another.
+    pub fn with_zero(self) -> Self {
+        Axis { zero: true, ..self }
+    }
+
     /// The axis around the values that are drawn along it.
     pub(crate) fn around(&self, values: impl Iterator<Item = f64>) -> Ruler {
         let (low, high) = self.range.unwrap_or_else(|| {
-            let drawn = values.filter(|value| value.is_finite() && (self.spread == Spread::Linear || *value > 0.0));
-            drawn.fold((f64::INFINITY, f64::NEG_INFINITY), |(low, high), value| (low.min(value), high.max(value)))
+            let zero = (self.zero && self.spread == Spread::Linear).then_some(0.0);
+            let drawn = values.chain(zero).filter(|value| {
+                value.is_finite() && (self.spread == Spread::Linear || *value > 0.0)
+            });
+            drawn.fold((f64::INFINITY, f64::NEG_INFINITY), |(low, high), value| {
+                (low.min(value), high.max(value))
+            })
         });
         match self.spread {
             _ if low > high => Ruler { spread: Spread::Linear, low: 0.0, high: 1.0 },
-            Spread::Linear if low == high => Ruler { spread: Spread::Linear, low: low - 0.5, high: high + 0.5 },
+            Spread::Linear if low == high => {
+                Ruler { spread: Spread::Linear, low: low - 0.5, high: high + 0.5 }
+            }
             Spread::Linear if self.range.is_some() => Ruler { spread: Spread::Linear, low, high },
             Spread::Linear => {
                 // A little room, but a quantity that starts at zero starts at the axis.
@@ -54,7 +68,9 @@ impl Axis {
                 let floor = if low >= 0.0 && low < 0.25 * high { 0.0 } else { low - room };
                 Ruler { spread: Spread::Linear, low: floor, high: high + room }
             }
-            Spread::Logarithmic if low == high => Ruler { spread: self.spread, low: low / 2.0, high: high * 2.0 },
+            Spread::Logarithmic if low == high => {
+                Ruler { spread: self.spread, low: low / 2.0, high: high * 2.0 }
+            }
             Spread::Logarithmic if self.range.is_some() => Ruler { spread: self.spread, low, high },
             Spread::Logarithmic => {
                 let room = (high / low).powf(0.03);
@@ -77,7 +93,9 @@ impl Ruler {
     pub(crate) fn place(&self, value: f64) -> Option<f64> {
         let share = match self.spread {
             Spread::Linear => (value - self.low) / (self.high - self.low),
-            Spread::Logarithmic if value > 0.0 => (value / self.low).ln() / (self.high / self.low).ln(),
+            Spread::Logarithmic if value > 0.0 => {
+                (value / self.low).ln() / (self.high / self.low).ln()
+            }
             Spread::Logarithmic => return None,
         };
         share.is_finite().then_some(share)
@@ -85,7 +103,9 @@ impl Ruler {
 
     /// The values that get a label, with it.
     pub(crate) fn ticks(&self) -> Vec<(f64, String)> {
-        let inside = |value: &f64| self.place(*value).is_some_and(|share| (-1e-9..=1.0 + 1e-9).contains(&share));
+        let inside = |value: &f64| {
+            self.place(*value).is_some_and(|share| (-1e-9..=1.0 + 1e-9).contains(&share))
+        };
         let values: Vec<f64> = match self.spread {
             Spread::Linear => {
                 let step = round_step((self.high - self.low) / 6.0);
@@ -94,23 +114,48 @@ impl Ruler {
             }
             Spread::Logarithmic => self.round_values(),
         };
-        values.into_iter().filter(inside).map(|value| (value, label(value))).collect()
+        let values: Vec<f64> = values.into_iter().filter(inside).collect();
+        let labels = self.labels(&values);
+        values.into_iter().zip(labels).collect()
     }
 
-    /// The values of a logarithmic axis that get a label: powers of ten, not more than seven of them, or as many of their multiples as are needed for three.
+    /// The labels of an axis have one format: plain numbers, on a linear axis with as many decimals
+    /// each, or else powers of ten.
+    fn labels(&self, values: &[f64]) -> Vec<String> {
+        let plain = |value: &f64| *value == 0.0 || (1e-3..1e5).contains(&value.abs());
+        match self.spread {
+            _ if !values.iter().all(plain) => values.iter().map(|value| power(*value)).collect(),
+            Spread::Linear => {
+                let decimals = |value: &f64| label(*value).split('.').nth(1).map_or(0, str::len);
+                let most = values.iter().map(decimals).max().unwrap_or(0);
+                let text = |value: &f64| format!("{:.most$}", value + 0.0).replace('-', "\u{2212}");
+                values.iter().map(text).collect()
+            }
+            Spread::Logarithmic => values.iter().map(|value| label(*value)).collect(),
+        }
+    }
+
+    /// The values of a logarithmic axis that get a label: powers of ten, not more than seven of
+    /// them, or as many of their multiples as are needed for three.
     fn round_values(&self) -> Vec<f64> {
         const FACTORS: [&[f64]; 4] = [
             &[1.0],
             &[1.0, 2.0, 5.0],
             &[1.0, 1.5, 2.0, 3.0, 4.0, 5.0, 7.0],
-            &[1.0, 1.1, 1.2, 1.3, 1.4, 1.5, 1.6, 1.8, 2.0, 2.5, 3.0, 3.5, 4.0, 4.5, 5.0, 6.0, 7.0, 8.0, 9.0],
+            &[
+                1.0, 1.1, 1.2, 1.3, 1.4, 1.5, 1.6, 1.8, 2.0, 2.5, 3.0, 3.5, 4.0, 4.5, 5.0, 6.0,
+                7.0, 8.0, 9.0,
+            ],
         ];
         let (low, high) = (self.low.log10(), self.high.log10());
         let every = (((high - low) / 6.0).ceil() as i32).max(1);
         let within = |factors: &[f64]| -> Vec<f64> {
-            let decades = (low.floor() as i32..=high.ceil() as i32).filter(|exponent| exponent.rem_euclid(every) == 0);
+            let decades = (low.floor() as i32..=high.ceil() as i32)
+                .filter(|exponent| exponent.rem_euclid(every) == 0);
             decades
-                .flat_map(|exponent| factors.iter().map(move |factor| factor * 10f64.powi(exponent)))
+                .flat_map(|exponent| {
+                    factors.iter().map(move |factor| factor * 10f64.powi(exponent))
+                })
                 .filter(|value| (self.low..=self.high).contains(value))
                 .collect()
         };
@@ -137,7 +182,7 @@ mod tests {
     fn ticks_are_round_and_inside() {
         let ruler = Axis::linear("x").around([0.0, 0.93].into_iter());
         let texts: Vec<_> = ruler.ticks().into_iter().map(|tick| tick.1).collect();
-        assert_eq!(texts, ["0", "0.2", "0.4", "0.6", "0.8"]);
+        assert_eq!(texts, ["0.0", "0.2", "0.4", "0.6", "0.8"]);
         let wide = Axis::linear("x").around([10_700.0, 22_900.0].into_iter());
         let texts: Vec<_> = wide.ticks().into_iter().map(|tick| tick.1).collect();
         assert_eq!(texts, ["12500", "15000", "17500", "20000", "22500"]);
@@ -145,11 +190,45 @@ mod tests {
         let texts: Vec<_> = ruler.ticks().into_iter().map(|tick| tick.1).collect();
         assert_eq!(texts, ["0.001", "0.01", "0.1", "1", "10"]);
         assert_eq!(ruler.place(-1.0), None);
-        for (low, high) in [(0.98, 2.2), (1.0, 1.6), (1.4, 16.0), (0.95, 4.8), (1e-13, 0.5), (100.0, 10_000.0)] {
-            let count = Axis::logarithmic("x").from_to(low, high).around(std::iter::empty()).ticks().len();
+        for (low, high) in
+            [(0.98, 2.2), (1.0, 1.6), (1.4, 16.0), (0.95, 4.8), (1e-13, 0.5), (100.0, 10_000.0)]
+        {
+            let count =
+                Axis::logarithmic("x").from_to(low, high).around(std::iter::empty()).ticks().len();
             assert!((3..=9).contains(&count), "{low} {high} {count}");
         }
         assert!((ruler.place(0.1).expect("positive") - 0.5).abs() < 1e-12);
+    }
+
+    #[test]
+    fn an_axis_has_one_number_format() {
+        let texts = |axis: Axis, low: f64, high: f64| -> Vec<String> {
+            axis.from_to(low, high)
+                .around(std::iter::empty())
+                .ticks()
+                .into_iter()
+                .map(|tick| tick.1)
+                .collect()
+        };
+        assert_eq!(
+            texts(Axis::linear("x"), -1.0, 1.0),
+            ["\u{2212}1.0", "\u{2212}0.5", "0.0", "0.5", "1.0"]
+        );
+        // A decade beyond the plain range turns all of them into powers.
+        for text in texts(Axis::logarithmic("x"), 1e-4, 10.0) {
+            assert!(text.starts_with("10<tspan"), "{text}");
+        }
+        let large = texts(Axis::linear("x"), 0.0, 3e5);
+        assert!(large[0] == "0" && large[1..].iter().all(|text| text.contains("10<tspan")));
+    }
+
+    #[test]
+    fn zero_is_on_an_axis_that_asks_for_it() {
+        let ruler = Axis::linear("x").with_zero().around([8.0, 9.0].into_iter());
+        assert_eq!(ruler.low, 0.0);
+        assert!(Axis::linear("x").around([8.0, 9.0].into_iter()).low > 7.0);
+        let log = Axis::logarithmic("x").with_zero().around([8.0, 9.0].into_iter());
+        assert!(log.low > 7.0);
     }
 
     #[test]

@@ -2,7 +2,7 @@
 
 use crate::axis::{Axis, Ruler};
 use crate::number::{escaped, set, width};
-use crate::palette::{REFERENCE, Stroke, stroke};
+use crate::palette::Ink;
 use crate::series::{Series, Shape};
 use std::fmt::Write;
 
@@ -15,6 +15,8 @@ const LEGEND_LINE: f64 = 21.0;
 /// The size of its letters.
 const LEGEND_SIZE: f64 = 13.0;
 const MARGIN: f64 = 18.0;
+/// The width of a dot among many.
+const DOT: f64 = 2.6;
 
 /// The size of a panel with its labels.
 #[derive(Clone, Copy, Debug)]
@@ -43,7 +45,8 @@ impl Size {
         self.height - 52.0
     }
 
-    /// The name of the clip at the data area: the same for panels of one size, also in other figures on one page.
+    /// The name of the clip at the data area: the same for panels of one size, also in other
+    /// figures on one page.
     fn clip(self) -> String {
         format!("data-{}-{}", self.width, self.height)
     }
@@ -87,7 +90,8 @@ impl Figure {
         let mut svg = opening(&self.title, width, height);
         let _ = writeln!(
             svg,
-            "<clipPath id=\"{}\"><rect x=\"{LEFT}\" y=\"{TOP}\" width=\"{}\" height=\"{}\"/></clipPath>",
+            "<clipPath id=\"{}\"><rect x=\"{LEFT}\" y=\"{TOP}\" width=\"{}\" \
+             height=\"{}\"/></clipPath>",
             size.clip(),
             size.right() - LEFT,
             size.bottom() - TOP
@@ -101,7 +105,7 @@ impl Figure {
             let (x, y) = (MARGIN + column as f64 * size.width, top + row as f64 * size.height);
             // Writing to a String does not fail.
             let _ = writeln!(svg, "<g transform=\"translate({x} {y})\">");
-            panel.draw(&mut svg, size, &entries);
+            panel.draw(&mut svg, size, &entries, &self.heights(panel));
             svg.push_str("</g>\n");
         }
         svg.push_str("</svg>\n");
@@ -111,50 +115,71 @@ impl Figure {
     /// The distinct names of the series in the order in which they appear, with their look.
     fn legend_entries(&self) -> Vec<(String, Look)> {
         let mut entries: Vec<(String, Look)> = Vec::new();
-        let mut place = 0;
+        let mut index = 0;
         for series in self.panels.iter().flat_map(|panel| &panel.series) {
             if entries.iter().any(|(name, _)| *name == series.name) {
                 continue;
             }
-            let reference = series.shape == Shape::Reference;
-            let stroke = if reference { REFERENCE } else { stroke(place) };
-            let lined = matches!(series.shape, Shape::Line | Shape::Measured(_) | Shape::Reference);
-            let marked = matches!(series.shape, Shape::Measured(_) | Shape::Markers | Shape::Ranges(_));
-            entries.push((series.name.clone(), Look { stroke, place, lined, marked }));
-            place += usize::from(!reference);
+            let (lined, marked) = match series.shape {
+                Shape::Line | Shape::Reference | Shape::Faint => (true, false),
+                Shape::Measured(_) => (true, true),
+                Shape::Markers | Shape::Ranges(_) | Shape::Dots => (false, true),
+            };
+            let ink = match (&series.shape, &series.ink) {
+                (_, Some(ink)) => {
+                    // Two series of one mechanism in a figure differ in their dashes.
+                    let taken = |ink: &Ink| entries.iter().any(|(_, look)| look.ink == *ink);
+                    let free = ink.variants().find(|variant| !taken(variant));
+                    free.unwrap_or_else(|| ink.clone())
+                }
+                (Shape::Reference, None) => Ink::help(),
+                (Shape::Faint, None) => Ink::faint(),
+                (_, None) => {
+                    index += 1;
+                    Ink::in_order(index - 1)
+                }
+            };
+            entries.push((series.name.clone(), Look { ink, lined, marked }));
         }
         entries
+    }
+
+    /// The values along the vertical axis of a panel: those of all panels that show the same
+    /// quantity, so that heights can be compared.
+    fn heights(&self, panel: &Panel) -> Vec<f64> {
+        let same = self.panels.iter().filter(|other| other.vertical == panel.vertical);
+        same.flat_map(|other| &other.series).flat_map(Series::heights).collect()
     }
 }
 
 /// How a series looks, in its panels and in the legend.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 struct Look {
-    stroke: Stroke,
-    place: usize,
+    ink: Ink,
     lined: bool,
     marked: bool,
 }
 
 impl Look {
     fn line(&self) -> String {
-        let width = if self.stroke == REFERENCE { 1.2 } else { 2.0 };
-        let dashes = match self.stroke.dashes {
+        let width = f64::from(self.ink.tenths) / 10.0;
+        let dashes = match self.ink.dashes {
             "" => String::new(),
             dashes => format!(" stroke-dasharray=\"{dashes}\""),
         };
-        format!("stroke=\"{}\" stroke-width=\"{width}\"{dashes} fill=\"none\"", self.stroke.colour)
+        format!("stroke=\"{}\" stroke-width=\"{width}\"{dashes} fill=\"none\"", self.ink.colour)
     }
 
     /// A marker whose shape goes with the colour.
     fn marker(&self, x: f64, y: f64, size: f64) -> String {
-        let (colour, s) = (self.stroke.colour, size);
-        match self.place % 4 {
+        let (colour, s) = (&self.ink.colour, size);
+        match self.ink.marker {
             0 => format!("<circle cx=\"{x:.2}\" cy=\"{y:.2}\" r=\"{s:.2}\" fill=\"{colour}\"/>"),
             1 => {
                 let (corner, side) = (0.9 * s, 1.8 * s);
                 format!(
-                    "<rect x=\"{:.2}\" y=\"{:.2}\" width=\"{side:.2}\" height=\"{side:.2}\" fill=\"{colour}\"/>",
+                    "<rect x=\"{:.2}\" y=\"{:.2}\" width=\"{side:.2}\" height=\"{side:.2}\" \
+                     fill=\"{colour}\"/>",
                     x - corner,
                     y - corner
                 )
@@ -167,7 +192,8 @@ impl Look {
                 x - 1.1 * s
             ),
             _ => format!(
-                "<path d=\"M{x:.2} {:.2}L{:.2} {y:.2}L{x:.2} {:.2}L{:.2} {y:.2}Z\" fill=\"{colour}\"/>",
+                "<path d=\"M{x:.2} {:.2}L{:.2} {y:.2}L{x:.2} {:.2}L{:.2} {y:.2}Z\" \
+                 fill=\"{colour}\"/>",
                 y - 1.3 * s,
                 x + 1.3 * s,
                 y + 1.3 * s,
@@ -178,17 +204,25 @@ impl Look {
 }
 
 impl Panel {
-    fn draw(&self, svg: &mut String, size: Size, entries: &[(String, Look)]) {
+    fn draw(&self, svg: &mut String, size: Size, entries: &[(String, Look)], heights: &[f64]) {
         let points = || self.series.iter().flat_map(|series| &series.points);
         let horizontal = self.horizontal.around(points().map(|point| point.0));
-        let vertical = self.vertical.around(self.series.iter().flat_map(Series::heights));
+        let vertical = self.vertical.around(heights.iter().copied());
         let frame = Frame { horizontal, vertical, right: size.right(), bottom: size.bottom() };
         text(svg, LEFT, 20.0, "start", 14.0, &set(&self.title));
         frame.draw(svg);
-        text(svg, (LEFT + frame.right) / 2.0, size.height - 14.0, "middle", 13.0, &set(&self.horizontal.label));
+        text(
+            svg,
+            (LEFT + frame.right) / 2.0,
+            size.height - 14.0,
+            "middle",
+            13.0,
+            &set(&self.horizontal.label),
+        );
         let _ = writeln!(
             svg,
-            "<text transform=\"translate(17 {}) rotate(-90)\" text-anchor=\"middle\" font-size=\"13\">{}</text>",
+            "<text transform=\"translate(17 {}) rotate(-90)\" text-anchor=\"middle\" \
+             font-size=\"13\">{}</text>",
             (TOP + frame.bottom) / 2.0,
             set(&self.vertical.label)
         );
@@ -213,7 +247,8 @@ struct Frame {
 impl Frame {
     fn at(&self, point: (f64, f64)) -> Option<(f64, f64)> {
         let (x, y) = (self.horizontal.place(point.0)?, self.vertical.place(point.1)?);
-        // Points far outside would only make numbers that renderers do not like; the clip hides them all the same.
+        // Points far outside would only make numbers that renderers do not like; the clip hides
+        // them all the same.
         let near = |share: f64| share.clamp(-20.0, 20.0);
         Some((LEFT + near(x) * (self.right - LEFT), self.bottom - near(y) * (self.bottom - TOP)))
     }
@@ -223,8 +258,11 @@ impl Frame {
         for (value, label) in self.vertical.ticks() {
             let Some(share) = self.vertical.place(value) else { continue };
             let y = bottom - share * (bottom - TOP);
-            let _ =
-                writeln!(svg, "<line x1=\"{LEFT}\" y1=\"{y:.2}\" x2=\"{right}\" y2=\"{y:.2}\" stroke=\"#e2e2e2\"/>");
+            let _ = writeln!(
+                svg,
+                "<line x1=\"{LEFT}\" y1=\"{y:.2}\" x2=\"{right}\" y2=\"{y:.2}\" \
+                 stroke=\"#e2e2e2\"/>"
+            );
             text(svg, LEFT - 7.0, y + 4.2, "end", 12.0, &label);
         }
         for (value, label) in self.horizontal.ticks() {
@@ -237,15 +275,21 @@ impl Frame {
             );
             text(svg, x, bottom + 18.0, "middle", 12.0, &label);
         }
-        let _ = writeln!(svg, "<path d=\"M{LEFT} {TOP}V{bottom}H{right}\" stroke=\"#222\" fill=\"none\"/>");
+        let _ = writeln!(
+            svg,
+            "<path d=\"M{LEFT} {TOP}V{bottom}H{right}\" stroke=\"#222\" fill=\"none\"/>"
+        );
     }
 
     fn series(&self, svg: &mut String, series: &Series, look: &Look) {
         if look.lined {
             // A point that cannot be drawn ends the line, and the next begins another.
             for run in series.points.split(|point| self.at(*point).is_none()) {
-                let path: Vec<String> =
-                    run.iter().filter_map(|point| self.at(*point)).map(|(x, y)| format!("{x:.2},{y:.2}")).collect();
+                let path: Vec<String> = run
+                    .iter()
+                    .filter_map(|point| self.at(*point))
+                    .map(|(x, y)| format!("{x:.2},{y:.2}"))
+                    .collect();
                 if path.len() > 1 {
                     let _ = writeln!(
                         svg,
@@ -256,11 +300,14 @@ impl Frame {
                 }
             }
         }
-        let colour = look.stroke.colour;
+        let colour = &look.ink.colour;
         let mut bar = |x: f64, low: f64, high: f64| {
             if let (Some((x, low)), Some((_, high))) = (self.at((x, low)), self.at((x, high))) {
-                let _ =
-                    writeln!(svg, "<path d=\"M{x:.2} {low:.2}V{high:.2}\" stroke=\"{colour}\" stroke-width=\"1.3\"/>");
+                let _ = writeln!(
+                    svg,
+                    "<path d=\"M{x:.2} {low:.2}V{high:.2}\" stroke=\"{colour}\" \
+                     stroke-width=\"1.3\"/>"
+                );
             }
         };
         match &series.shape {
@@ -274,7 +321,22 @@ impl Frame {
                     bar(point.0, range.0, range.1);
                 }
             }
-            Shape::Line | Shape::Markers | Shape::Reference => {}
+            Shape::Dots => {
+                // One path of lines without length, whose round ends are the dots.
+                let dots: String = series
+                    .points
+                    .iter()
+                    .filter_map(|point| self.at(*point))
+                    .map(|(x, y)| format!("M{x:.1} {y:.1}h0"))
+                    .collect();
+                let _ = writeln!(
+                    svg,
+                    "<path d=\"{dots}\" stroke=\"{colour}\" stroke-width=\"{DOT}\" \
+                     stroke-linecap=\"round\"/>"
+                );
+                return;
+            }
+            Shape::Line | Shape::Markers | Shape::Reference | Shape::Faint => {}
         }
         if look.marked {
             let size = if series.points.len() > 100 { 2.2 } else { 3.4 };
@@ -290,7 +352,8 @@ impl Frame {
 pub(crate) fn opening(title: &str, width: f64, height: f64) -> String {
     let plain = escaped(title);
     let mut svg = format!(
-        "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {width} {height}\" width=\"{width}\" height=\"{height}\" \
+        "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {width} {height}\" \
+         width=\"{width}\" height=\"{height}\" \
          font-family=\"Ubuntu, Helvetica, Arial, sans-serif\" fill=\"#222\">\n\
          <title>{plain}</title>\n<rect width=\"{width}\" height=\"{height}\" fill=\"#fff\"/>\n"
     );
@@ -300,8 +363,11 @@ pub(crate) fn opening(title: &str, width: f64, height: f64) -> String {
 
 /// A line of text that is escaped already.
 pub(crate) fn text(svg: &mut String, x: f64, y: f64, anchor: &str, size: f64, content: &str) {
-    let _ =
-        writeln!(svg, "<text x=\"{x:.2}\" y=\"{y:.2}\" text-anchor=\"{anchor}\" font-size=\"{size}\">{content}</text>");
+    let _ = writeln!(
+        svg,
+        "<text x=\"{x:.2}\" y=\"{y:.2}\" text-anchor=\"{anchor}\" \
+         font-size=\"{size}\">{content}</text>"
+    );
 }
 
 fn legend_sample(svg: &mut String, look: &Look, x: f64, y: f64) {
@@ -360,24 +426,83 @@ mod tests {
     }
 
     #[test]
+    fn a_look_of_its_own_stays_and_dots_are_one_path() {
+        let own = || Ink::new(4, 2);
+        let picture = figure(vec![
+            Series::line("first", vec![(0.0, 1.0), (1.0, 0.1)]).with_ink(own()),
+            Series::line("second", vec![(0.0, 1.0), (1.0, 0.1)]),
+            Series::dots("third", vec![(0.0, 1.0), (0.5, 0.5), (1.0, 0.1)]),
+            Series::faint("pale", vec![(0.0, 1.0), (1.0, 0.1)]),
+        ])
+        .svg();
+        assert_eq!(picture.matches(&own().colour).count(), 3);
+        // The next series without a look has the first colour of the palette all the same.
+        assert_eq!(picture.matches("#0072B2").count(), 3);
+        assert_eq!(picture.matches("h0M").count(), 4, "three dots in each of two panels");
+        let same =
+            |name: &str| Series::line(name, vec![(0.0, 1.0), (1.0, 0.1)]).with_ink(Ink::new(6, 0));
+        let two = figure(vec![same("one"), same("other")]).legend_entries();
+        assert_eq!(two[0].1.ink, Ink::new(6, 0));
+        assert!(two[1].1.ink.colour == two[0].1.ink.colour && two[1].1.ink != two[0].1.ink);
+        assert_eq!(picture.matches("#bbbbbb").count(), 3);
+    }
+
+    /// Panels with one vertical axis have one range: the lower half of the first panel is empty.
+    #[test]
+    fn panels_of_one_quantity_share_their_axis() {
+        let panel = |label: &str, low: f64, high: f64| Panel {
+            title: String::new(),
+            horizontal: Axis::linear("x"),
+            vertical: Axis::linear(label),
+            series: vec![Series::line("s", vec![(0.0, low), (1.0, high)])],
+        };
+        let picture = |labels: [&str; 2]| {
+            let panels = vec![panel(labels[0], 50.0, 100.0), panel(labels[1], 0.0, 40.0)];
+            Figure { title: String::new(), columns: 2, panels }.svg()
+        };
+        let tick = ">90<";
+        assert_eq!(picture(["y", "z"]).matches(tick).count(), 1);
+        assert_eq!(picture(["y", "y"]).matches(">80<").count(), 2);
+    }
+
+    #[test]
     fn the_legend_stands_above_the_data() {
         let names: Vec<Series> = (0..9)
-            .map(|i| Series::line(format!("a rather long name of series {i}"), vec![(0.0, 1.0), (1.0, 2.0)]))
+            .map(|i| {
+                Series::line(
+                    format!("a rather long name of series {i}"),
+                    vec![(0.0, 1.0), (1.0, 2.0)],
+                )
+            })
             .collect();
         let picture = figure(names).svg();
-        let translate = picture.split("translate(18 ").nth(1).and_then(|rest| rest.split(')').next()).expect("a panel");
+        let translate = picture
+            .split("translate(18 ")
+            .nth(1)
+            .and_then(|rest| rest.split(')').next())
+            .expect("a panel");
         let top: f64 = translate.parse().expect("a number");
         for line in picture.lines().filter(|line| line.contains("h30\"")) {
-            let y: f64 =
-                line.split(' ').nth(2).and_then(|y| y.split('h').next()).and_then(|y| y.parse().ok()).expect("y");
+            let y: f64 = line
+                .split(' ')
+                .nth(2)
+                .and_then(|y| y.split('h').next())
+                .and_then(|y| y.parse().ok())
+                .expect("y");
             assert!(y < top, "{line}");
         }
     }
 
     #[test]
     fn odd_data_make_a_picture_too() {
-        for points in [vec![], vec![(0.0, 0.0)], vec![(0.0, -1.0), (1.0, f64::NAN)], vec![(f64::INFINITY, 1.0)]] {
-            let picture = figure(vec![Series::line("s", points.clone()), Series::markers("m", points)]).svg();
+        for points in [
+            vec![],
+            vec![(0.0, 0.0)],
+            vec![(0.0, -1.0), (1.0, f64::NAN)],
+            vec![(f64::INFINITY, 1.0)],
+        ] {
+            let picture =
+                figure(vec![Series::line("s", points.clone()), Series::markers("m", points)]).svg();
             assert!(!picture.contains("NaN") && !picture.contains("inf"), "{picture}");
         }
     }
