@@ -1,12 +1,11 @@
 //! The answer of a query as text, CSV or Parquet.
 
 use crate::failure::Failure;
-use crate::numbers::{exact, rounded, rounded_down, rounded_up};
 use crate::table::Table;
-use datafusion::arrow::array::{ArrayRef, BooleanArray, Float64Array, Int64Array, RecordBatch, StringArray};
 use datafusion::parquet::arrow::ArrowWriter;
-use reticent_session::{Cell, Record, Reply};
-use std::sync::Arc;
+use datafusion::parquet::arrow::arrow_writer::ArrowWriterOptions;
+use reticent::{Answer, Cell, Record};
+use reticent_numerics::digits::{exact, rounded, rounded_down, rounded_up};
 
 /// The digits after the point with which a half-width has two digits that count.
 fn digits_of(half_width: f64) -> usize {
@@ -27,12 +26,14 @@ fn width_text(half_width: f64, digits: usize) -> String {
 }
 
 /// Text on one line of a terminal: what could move its cursor is spelt out.
-fn on_one_line(text: &str) -> String {
-    let spelt = |c: char| if c.is_control() { c.escape_default().to_string() } else { c.to_string() };
+pub(crate) fn on_one_line(text: &str) -> String {
+    let spelt =
+        |c: char| if c.is_control() { c.escape_default().to_string() } else { c.to_string() };
     text.chars().map(spelt).collect()
 }
 
-/// A cell, and its half-width: whole numbers stay whole, others have as many digits as the half-width makes sense of.
+/// A cell, and its half-width: whole numbers stay whole, others have as many digits as the
+/// half-width makes sense of.
 fn cell_text(cell: &Cell, half_width: Option<f64>) -> (String, Option<String>) {
     match (cell, half_width) {
         (Cell::Null, _) => ("NULL".to_owned(), None),
@@ -40,26 +41,36 @@ fn cell_text(cell: &Cell, half_width: Option<f64>) -> (String, Option<String>) {
         (Cell::Number(number), Some(width)) if number.is_i64() || number.is_u64() => {
             (number.to_string(), Some(width_text(width, 0)))
         }
-        (Cell::Number(number), Some(0.0)) => (exact(number.as_f64().unwrap_or(f64::NAN)), Some("0".to_owned())),
+        (Cell::Number(number), Some(0.0)) => {
+            (exact(number.as_f64().unwrap_or(f64::NAN)), Some("0".to_owned()))
+        }
         (Cell::Number(number), Some(width)) => {
             let digits = digits_of(width);
             let value = number.as_f64().unwrap_or(f64::NAN);
             (format!("{value:.digits$}"), Some(width_text(width, digits)))
         }
-        (Cell::Number(number), None) => {
-            (if number.is_f64() { rounded(number.as_f64().unwrap_or(f64::NAN)) } else { number.to_string() }, None)
-        }
+        (Cell::Number(number), None) => (
+            if number.is_f64() {
+                rounded(number.as_f64().unwrap_or(f64::NAN))
+            } else {
+                number.to_string()
+            },
+            None,
+        ),
         (other, _) => (on_one_line(&other.to_string()), None),
     }
 }
 
-/// A column as people read it: numbers end, and half-widths begin, at the same place in every line.
-fn column_text(record: &Record, place: usize) -> Vec<String> {
+/// A column as people read it: numbers end, and half-widths begin, at the same column of every
+/// line.
+fn column_text(record: &Record, index: usize) -> Vec<String> {
     let cells: Vec<(String, Option<String>)> = record
         .rows
         .iter()
         .zip(&record.half_widths)
-        .map(|(row, widths)| cell_text(row.get(place).unwrap_or(&Cell::Null), widths.get(place).copied().flatten()))
+        .map(|(row, widths)| {
+            cell_text(row.get(index).unwrap_or(&Cell::Null), widths.get(index).copied().flatten())
+        })
         .collect();
     let length = |text: &String| text.chars().count();
     let values = cells.iter().map(|(value, _)| length(value)).max().unwrap_or(0);
@@ -69,8 +80,8 @@ fn column_text(record: &Record, place: usize) -> Vec<String> {
         (None, Some(widths)) => format!("{value:>values$}   {:widths$}", ""),
         _ => value.clone(),
     });
-    let numeric = record.types.get(place).is_some_and(|of| of.contains("Int") || of.starts_with("Float"));
-    let name = on_one_line(record.columns.get(place).map_or("", String::as_str));
+    let numeric = record.data_type(index).is_some_and(|of| of.is_integer() || of.is_floating());
+    let name = on_one_line(record.columns.get(index).map_or("", String::as_str));
     let mut column: Vec<String> = std::iter::once(name).chain(joined).collect();
     if numeric {
         let widest = column.iter().map(length).max().unwrap_or(0);
@@ -81,15 +92,21 @@ fn column_text(record: &Record, place: usize) -> Vec<String> {
 
 /// What is left, as a sentence has it.
 fn amount(epsilon: String, delta: f64, delta_text: fn(f64) -> String) -> String {
-    if delta > 0.0 { format!("epsilon {epsilon}, delta {}", delta_text(delta)) } else { format!("epsilon {epsilon}") }
+    if delta > 0.0 {
+        format!("epsilon {epsilon}, delta {}", delta_text(delta))
+    } else {
+        format!("epsilon {epsilon}")
+    }
 }
 
 /// For people: the table, what it cost and how it was made.
-pub fn people(reply: &Reply) -> String {
-    let record = &reply.record;
+pub fn people(answer: &Answer) -> String {
+    let record = &answer.record;
     let mut table = Table::default();
-    let columns: Vec<Vec<String>> = (0..record.columns.len()).map(|place| column_text(record, place)).collect();
-    let line = |row: usize| columns.iter().map(move |column| column.get(row).cloned().unwrap_or_default());
+    let columns: Vec<Vec<String>> =
+        (0..record.columns.len()).map(|index| column_text(record, index)).collect();
+    let line =
+        |row: usize| columns.iter().map(move |column| column.get(row).cloned().unwrap_or_default());
     table.heading(line(0));
     for row in 1..=record.rows.len() {
         table.cells(line(row));
@@ -118,8 +135,11 @@ pub fn people(reply: &Reply) -> String {
             size_of_group(selection.shown_from, selection.rows_of_unit)
         ));
     }
-    if reply.stored {
-        text.push_str(&format!("Answered before (entry {} of the ledger): nothing was spent.\n", record.entry));
+    if answer.stored {
+        text.push_str(&format!(
+            "Answered before (entry {} of the ledger): nothing was spent.\n",
+            record.entry
+        ));
     } else {
         text.push_str(&format!(
             "Spent: {}. Left of the budget: {}.\n",
@@ -132,63 +152,45 @@ pub fn people(reply: &Reply) -> String {
 
 /// CSV: the columns, and after each noisy one its half-width.
 pub fn csv(record: &Record) -> Result<String, Failure> {
-    let broken = |_| Failure::Fault("the answer cannot be written as CSV".to_owned());
-    let noisy = noisy_columns(record);
+    let broken = || Failure::Fault("the answer cannot be written as CSV".to_owned());
+    let noisy: Vec<bool> = (0..record.columns.len())
+        .map(|index| {
+            record.half_widths.iter().any(|row| row.get(index).is_some_and(Option::is_some))
+        })
+        .collect();
     let mut writer = csv::Writer::from_writer(Vec::new());
-    let heading = record.columns.iter().enumerate().flat_map(|(place, name)| {
-        std::iter::once(name.clone()).chain(noisy[place].then(|| format!("{name} half_width")))
+    let heading = record.columns.iter().zip(&noisy).flat_map(|(name, noisy)| {
+        std::iter::once(name.clone()).chain(noisy.then(|| format!("{name} half_width")))
     });
-    writer.write_record(heading).map_err(broken)?;
+    writer.write_record(heading).map_err(|_| broken())?;
     for (row, widths) in record.rows.iter().zip(&record.half_widths) {
-        let cells = row.iter().zip(widths).enumerate().flat_map(|(place, (cell, width))| {
+        let cells = row.iter().zip(widths).zip(&noisy).flat_map(|((cell, width), noisy)| {
             let text = match cell {
                 Cell::Null => String::new(),
                 Cell::String(text) => text.clone(),
                 other => other.to_string(),
             };
-            let width = noisy[place].then(|| width.map(|width| width.to_string()).unwrap_or_default());
+            let width = noisy.then(|| width.map(|width| width.to_string()).unwrap_or_default());
             std::iter::once(text).chain(width)
         });
-        writer.write_record(cells).map_err(broken)?;
+        writer.write_record(cells).map_err(|_| broken())?;
     }
-    let bytes = writer.into_inner().map_err(|_| Failure::Fault("the answer cannot be written as CSV".to_owned()))?;
-    String::from_utf8(bytes).map_err(|_| Failure::Fault("the answer cannot be written as CSV".to_owned()))
-}
-
-fn noisy_columns(record: &Record) -> Vec<bool> {
-    let some = |place: usize| record.half_widths.iter().any(|row| row.get(place).is_some_and(Option::is_some));
-    (0..record.columns.len()).map(some).collect()
+    String::from_utf8(writer.into_inner().map_err(|_| broken())?).map_err(|_| broken())
 }
 
 /// Parquet: the same columns.
-pub fn parquet(record: &Record) -> Result<Vec<u8>, Failure> {
-    let broken = || Failure::Fault("the answer cannot be written as Parquet".to_owned());
-    let noisy = noisy_columns(record);
-    let mut columns: Vec<(String, ArrayRef)> = Vec::new();
-    for (place, name) in record.columns.iter().enumerate() {
-        let cells = || record.rows.iter().map(move |row| row.get(place));
-        let of = record.types.get(place).map_or("", String::as_str);
-        let array: ArrayRef = if of.starts_with("Int") || of.starts_with("UInt") {
-            Arc::new(cells().map(|cell| cell.and_then(Cell::as_i64)).collect::<Int64Array>())
-        } else if of.starts_with("Float") {
-            Arc::new(cells().map(|cell| cell.and_then(Cell::as_f64)).collect::<Float64Array>())
-        } else if of == "Boolean" {
-            Arc::new(cells().map(|cell| cell.and_then(Cell::as_bool)).collect::<BooleanArray>())
-        } else {
-            Arc::new(cells().map(|cell| cell.and_then(Cell::as_str)).collect::<StringArray>())
-        };
-        columns.push((name.clone(), array));
-        if noisy[place] {
-            let widths = record.half_widths.iter().map(|row| row.get(place).copied().flatten());
-            columns.push((format!("{name} half_width"), Arc::new(widths.collect::<Float64Array>())));
-        }
-    }
-    let batch = RecordBatch::try_from_iter_with_nullable(columns.into_iter().map(|(name, array)| (name, array, true)))
-        .map_err(|_| broken())?;
+pub fn parquet(answer: &Answer) -> Result<Vec<u8>, Failure> {
+    let table = answer.table_with_half_widths()?;
     let mut bytes = Vec::new();
-    let mut writer = ArrowWriter::try_new(&mut bytes, batch.schema(), None).map_err(|_| broken())?;
-    writer.write(&batch).map_err(|_| broken())?;
-    writer.close().map_err(|_| broken())?;
+    // Plain Parquet types: readers that do not know the engine's views of text read text.
+    let options = ArrowWriterOptions::new().with_skip_arrow_metadata(true);
+    let written = ArrowWriter::try_new_with_options(&mut bytes, table.schema(), options).and_then(
+        |mut writer| {
+            writer.write(&table)?;
+            writer.close()
+        },
+    );
+    written.map_err(|_| Failure::Fault("the answer cannot be written as Parquet".to_owned()))?;
     Ok(bytes)
 }
 

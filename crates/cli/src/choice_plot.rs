@@ -2,7 +2,7 @@
 
 use crate::plot::{Chart, Curve, side_by_side};
 use crate::progress::Progress;
-use reticent_choice::{Budget, Candidate, Metric, Ranking, Request, choose, choose_without_programme};
+use reticent_choice::{Candidate, Metric, Ranking, Requirements, SharedBudget, choose};
 
 /// How many of the best mechanisms are drawn, besides the usual ones.
 const BEST: usize = 3;
@@ -10,7 +10,8 @@ const BEST: usize = 3;
 const USUAL: [&str; 2] = ["laplace", "gaussian"];
 /// The points of a density, on each side of zero.
 const DENSITY_POINTS: i32 = 400;
-/// The epsilons at which errors are drawn; fewer where each takes a linear programme or bounded noise.
+/// The epsilons at which errors are drawn; fewer where each takes a linear programme or bounded
+/// noise.
 const QUICK_POINTS: u32 = 24;
 const SLOW_POINTS: u32 = 8;
 
@@ -22,8 +23,8 @@ pub fn picture(ranking: &Ranking) -> String {
 /// The mechanisms that are drawn.
 fn drawn(ranking: &Ranking) -> Vec<&Candidate> {
     let mut drawn = Vec::new();
-    for (place, candidate) in ranking.candidates.iter().enumerate() {
-        if place < BEST || USUAL.contains(&candidate.name) {
+    for (rank, candidate) in ranking.candidates.iter().enumerate() {
+        if rank < BEST || USUAL.contains(&candidate.name) {
             drawn.push(candidate);
         }
     }
@@ -33,15 +34,19 @@ fn drawn(ranking: &Ranking) -> Vec<&Candidate> {
 fn densities(ranking: &Ranking) -> Chart {
     // As far as the best one's errors reach but for a few in a thousand.
     let reach = Metric::Quantile(0.995).error(&*ranking.best().law, 1).upper();
-    let reach = if reach.is_finite() && reach > 0.0 { reach.max(ranking.request().query.l1()) } else { 1.0 };
-    let integer = ranking.request().query.is_integer();
-    let place = |i: i32| {
+    let reach = if reach.is_finite() && reach > 0.0 {
+        reach.max(ranking.requirements().query.l1())
+    } else {
+        1.0
+    };
+    let integer = ranking.requirements().query.is_integer();
+    let point = |i: i32| {
         let x = reach * f64::from(i) / f64::from(DENSITY_POINTS);
         if integer { x.round() } else { x }
     };
     let curves = drawn(ranking).into_iter().map(|candidate| {
         let mut points: Vec<(f64, f64)> = Vec::new();
-        for x in (-DENSITY_POINTS..=DENSITY_POINTS).map(place) {
+        for x in (-DENSITY_POINTS..=DENSITY_POINTS).map(point) {
             if points.last().is_none_or(|last| last.0 < x) {
                 points.push((x, candidate.law.density(x)));
             }
@@ -49,7 +54,8 @@ fn densities(ranking: &Ranking) -> Chart {
         Curve { name: candidate.name.to_string(), points }
     });
     let curves: Vec<_> = curves.collect();
-    let highest = curves.iter().flat_map(|curve| &curve.points).map(|point| point.1).fold(0.0, f64::max);
+    let highest =
+        curves.iter().flat_map(|curve| &curve.points).map(|point| point.1).fold(0.0, f64::max);
     let (title, vertical) = if integer {
         ("Probability of each integer error", "probability")
     } else {
@@ -71,36 +77,44 @@ fn shown(metric: &Metric, error: f64) -> f64 {
 }
 
 fn errors(ranking: &Ranking) -> Chart {
-    let request = ranking.request();
+    let request = ranking.requirements();
     let (metric, budget) = (&request.metric, &request.budget);
     let slow = budget.delta().is_some() || request.query.bounds().is_some();
     let points = if slow { SLOW_POINTS } else { QUICK_POINTS };
     let (low, high) = (0.25 * budget.epsilon(), (2.0 * budget.epsilon()).min(700.0));
     let drawn = drawn(ranking);
-    let mut curves: Vec<_> =
-        drawn.iter().map(|candidate| Curve { name: candidate.name.to_string(), points: Vec::new() }).collect();
+    let mut curves: Vec<_> = drawn
+        .iter()
+        .map(|candidate| Curve { name: candidate.name.to_string(), points: Vec::new() })
+        .collect();
     let mut limit = Curve { name: "limit".into(), points: Vec::new() };
     let mut progress = Progress::new("drawing", points as usize, 1);
     for i in 0..points {
         progress.reach(i as usize);
         let epsilon = low + (high - low) * f64::from(i) / f64::from(points - 1);
-        let Ok(budget) = Budget::new(epsilon, budget.delta(), budget.releases()) else { continue };
-        let at = Request { budget, ..request.clone() };
-        let ranked = choose(&at, |_| ()).or_else(|_| choose_without_programme(&at));
-        let Ok(ranked) = ranked else { continue };
+        let Ok(budget) = SharedBudget::new(epsilon, budget.delta(), budget.releases()) else {
+            continue;
+        };
+        let at = Requirements { budget, ..request.clone() };
+        let Ok(ranked) = choose(&at, |_| ()) else { continue };
         for (candidate, curve) in drawn.iter().zip(&mut curves) {
-            if let Some(found) = ranked.candidates.iter().find(|other| other.name == candidate.name) {
+            if let Some(found) = ranked.candidates.iter().find(|other| other.name == candidate.name)
+            {
                 curve.points.push((epsilon, shown(metric, found.error.upper())));
             }
         }
-        if let Some(bounds) = ranked.limit {
+        if let Ok(bounds) = ranked.limit {
             limit.points.push((epsilon, shown(metric, bounds.lower())));
         }
     }
     if !limit.points.is_empty() {
         curves.push(limit);
     }
-    let what = if *metric == Metric::Entropy { "e to the entropy".to_string() } else { format!("error by {metric}") };
+    let what = if *metric == Metric::Entropy {
+        "e to the entropy".to_string()
+    } else {
+        format!("error by {metric}")
+    };
     Chart {
         mark: None,
         title: "Error against the privacy loss".into(),

@@ -1,25 +1,20 @@
 //! Why a command ended without an answer, and the exit code that says so.
 
-use reticent_accounting::AccountingError;
-use reticent_choice::ChoiceError;
-use reticent_denoising::DenoisingError;
-use reticent_ledger::LedgerError;
-use reticent_mechanisms::MechanismError;
-use reticent_noise::randomness::RandomnessError;
-use reticent_policy::PolicyError;
-use reticent_query::{QueryError, SourceError};
-use reticent_session::SessionError;
+use reticent::ledger::LedgerError;
+use reticent::policy::PolicyError;
+use reticent::{Error, ErrorKind, Remedy};
 use std::fmt;
+use std::path::Path;
 use std::process::ExitCode;
 
 /// A command that ended without an answer. Its message is one sentence that the user can act on.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Failure {
-    /// What was asked for is wrong or cannot be proved: exit code 2.
+    /// What was asked for is wrong or cannot be proved.
     Usage(String),
-    /// The privacy budget does not allow it, and nothing was spent: exit code 3.
+    /// The privacy budget does not allow it, and nothing was spent.
     Budget(String),
-    /// It was right, but something failed underneath, such as a file or the entropy source: exit code 1.
+    /// It was right, but something failed underneath, such as a file or the entropy source.
     Fault(String),
 }
 
@@ -31,111 +26,102 @@ impl Failure {
 
     /// A failure of reading or writing.
     pub fn while_doing(what: &str, error: &std::io::Error) -> Self {
-        // `kind` and not the error itself: for some errors the system's text is empty or quotes what it met.
+        // `kind` and not the error itself: for some errors the system's text is empty or quotes
+        // what it met.
         Failure::Fault(format!("{what} failed: {}", error.kind()))
     }
 
     /// The documented exit code.
     pub fn exit_code(&self) -> ExitCode {
-        match self {
-            Failure::Usage(_) => ExitCode::from(2),
-            Failure::Budget(_) => ExitCode::from(3),
-            Failure::Fault(_) => ExitCode::from(1),
-        }
+        let kind = match self {
+            Failure::Usage(_) => ErrorKind::Refused,
+            Failure::Budget(_) => ErrorKind::Budget,
+            Failure::Fault(_) => ErrorKind::Fault,
+        };
+        ExitCode::from(kind.exit_code())
     }
 }
 
 impl fmt::Display for Failure {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Failure::Usage(message) | Failure::Budget(message) | Failure::Fault(message) => f.write_str(message),
+            Failure::Usage(message) | Failure::Budget(message) | Failure::Fault(message) => {
+                f.write_str(message)
+            }
         }
     }
 }
 
-impl From<LedgerError> for Failure {
-    fn from(error: LedgerError) -> Self {
-        match error {
-            LedgerError::Exhausted { .. } => Failure::Budget(error.to_string()),
-            LedgerError::OtherLimits { .. } => {
-                Failure::Usage(format!("{error} (`reticent budget --amend`, with the same --policy, does that)"))
-            }
-            LedgerError::OtherTables { .. } => {
-                Failure::Usage(format!("{error} (`reticent ledger adopt`, with the same --policy, does that)"))
-            }
-            LedgerError::Parameter { .. }
-            | LedgerError::NotCovered(_)
-            | LedgerError::BelowSpent { .. }
-            | LedgerError::Exists { .. } => Failure::Usage(error.to_string()),
-            other => Failure::Fault(other.to_string()),
-        }
-    }
+/// A command of the program about a policy, as one would type it.
+pub fn command(words: &str, policy: &Path) -> String {
+    let path = policy.to_string_lossy();
+    let plain = |c: char| c.is_alphanumeric() || "/._-+,=@:".contains(c);
+    let quoted = if !path.is_empty() && path.chars().all(plain) {
+        path.into_owned()
+    } else {
+        format!("'{}'", path.replace('\'', "'\\''"))
+    };
+    format!("`reticent {words} --policy {quoted}`")
 }
 
-impl From<SessionError> for Failure {
-    fn from(error: SessionError) -> Self {
-        match error {
-            SessionError::Ledger(error) => error.into(),
-            SessionError::Budget(message) => Failure::Budget(message),
-            SessionError::NoLedger(message) => Failure::Usage(message),
-            SessionError::Policy(PolicyError::Unreadable { path, .. }) if !path.exists() => Failure::Fault(format!(
+/// What to type, where the library says what to decide.
+fn hint(error: &Error) -> Option<String> {
+    Some(match error {
+        Error::NoLedger { remedy: Some(remedy), policy, .. } => {
+            let words = match remedy {
+                Remedy::Create => "ledger create",
+                Remedy::CreateAnother => "ledger create --another-budget",
+                Remedy::AdoptAnother => "ledger adopt --another-budget",
+            };
+            format!("with {}", command(words, policy))
+        }
+        Error::Ledger(LedgerError::OtherLimits { .. }) => {
+            "with `reticent budget --amend` and the same --policy".to_owned()
+        }
+        Error::Ledger(LedgerError::OtherTables { .. }) => {
+            "with `reticent ledger adopt` and the same --policy".to_owned()
+        }
+        Error::Pending { .. } => "with --fresh".to_owned(),
+        _ => return None,
+    })
+}
+
+impl From<Error> for Failure {
+    fn from(error: Error) -> Self {
+        let message = match &error {
+            Error::Policy(PolicyError::Unreadable { path, .. }) if !path.exists() => format!(
                 "there is no policy at {}: --policy names it, and `reticent init DATA` drafts one",
                 path.display()
-            )),
-            SessionError::Policy(error @ PolicyError::Unreadable { .. }) => Failure::Fault(error.to_string()),
-            SessionError::Policy(error) => Failure::Usage(error.to_string()),
-            SessionError::Query(QueryError::Source(error)) => error.into(),
-            SessionError::Query(error) => match error {
-                QueryError::Refused(_) | QueryError::Syntax(_) | QueryError::Release(_) => {
-                    Failure::Usage(error.to_string())
-                }
-                other => Failure::Fault(other.to_string()),
+            ),
+            _ => match hint(&error) {
+                Some(hint) => format!("{error}, {hint}"),
+                None => error.to_string(),
             },
-            other => Failure::Fault(other.to_string()),
+        };
+        match error.kind() {
+            ErrorKind::Refused => Failure::Usage(message),
+            ErrorKind::Budget => Failure::Budget(message),
+            ErrorKind::Fault => Failure::Fault(message),
         }
     }
 }
 
-impl From<SourceError> for Failure {
-    /// A file that cannot be read is a fault; one that is not what the policy or the command line says is wrong usage.
-    fn from(error: SourceError) -> Self {
-        match error {
-            SourceError::Missing { .. }
-            | SourceError::Unreadable { .. }
-            | SourceError::Damaged { .. }
-            | SourceError::Changed { .. }
-            | SourceError::Scan { .. } => Failure::Fault(error.to_string()),
-            other => Failure::Usage(other.to_string()),
-        }
-    }
+macro_rules! failures {
+    ($($error:ty),*) => {
+        $(impl From<$error> for Failure {
+            fn from(error: $error) -> Self {
+                Error::from(error).into()
+            }
+        })*
+    };
 }
 
-impl From<MechanismError> for Failure {
-    fn from(error: MechanismError) -> Self {
-        Failure::Usage(error.to_string())
-    }
-}
-
-impl From<ChoiceError> for Failure {
-    fn from(error: ChoiceError) -> Self {
-        Failure::Usage(error.to_string())
-    }
-}
-
-impl From<DenoisingError> for Failure {
-    fn from(error: DenoisingError) -> Self {
-        Failure::Usage(error.to_string())
-    }
-}
-
-impl From<AccountingError> for Failure {
-    fn from(error: AccountingError) -> Self {
-        Failure::Usage(error.to_string())
-    }
-}
-
-impl From<RandomnessError> for Failure {
-    fn from(error: RandomnessError) -> Self {
-        Failure::Fault(error.to_string())
-    }
-}
+failures!(
+    LedgerError,
+    reticent::accounting::AccountingError,
+    reticent::choice::ChoiceError,
+    reticent::denoising::DenoisingError,
+    reticent::mechanisms::MechanismError,
+    reticent::noise::randomness::RandomnessError,
+    reticent::query::SourceError
+);

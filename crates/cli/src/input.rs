@@ -1,6 +1,7 @@
 //! The numbers to release: read completely and checked completely before anything is released.
 //!
-//! They are private. No message quotes one of them, or any other text of the input: a message names the line.
+//! They are private. No message quotes one of them, or any other text of the input: a message names
+//! the line.
 
 use crate::failure::Failure;
 use csv::ByteRecord;
@@ -20,13 +21,49 @@ pub struct CsvTable {
 /// Where a number was read.
 ///
 /// `table` is that of the input, if it was one.
-pub fn place(table: Option<&CsvTable>, index: usize) -> String {
+pub fn location(table: Option<&CsvTable>, index: usize) -> String {
     match table {
         None => format!("line {} of the input", index + 1),
         Some(table) => {
-            let line = table.records.get(index).and_then(ByteRecord::position).map_or(0, csv::Position::line);
+            let line = table
+                .records
+                .get(index)
+                .and_then(ByteRecord::position)
+                .map_or(0, csv::Position::line);
             format!("column `{}` on line {line} of the file", table.name)
         }
+    }
+}
+
+/// The cells of a column of a CSV file with a heading, as text without blanks around it.
+///
+/// # Errors
+/// If the file cannot be read, is not a table, or has no such column.
+pub fn column_texts(path: &Path, name: &str) -> Result<Vec<String>, Failure> {
+    let file = File::open(path)
+        .map_err(|error| Failure::while_doing("opening the file of --input", &error))?;
+    let mut reader = csv::Reader::from_reader(file);
+    let headers = reader.byte_headers().map_err(|error| not_a_table(&error))?.clone();
+    let column = only_column(&headers, name)?;
+    let cells = reader.into_byte_records().map(|record| {
+        let record = record.map_err(|error| not_a_table(&error))?;
+        let text = String::from_utf8_lossy(record.get(column).unwrap_or_default());
+        Ok(text.trim().to_owned())
+    });
+    cells.collect()
+}
+
+/// The column of a name.
+fn only_column(headers: &ByteRecord, name: &str) -> Result<usize, Failure> {
+    let mut named = headers.iter().enumerate().filter(|(_, header)| *header == name.as_bytes());
+    match (named.next(), named.next()) {
+        (Some((column, _)), None) => Ok(column),
+        (None, _) => Err(Failure::usage(format!(
+            "--column is `{name}`, but the first line of the file names no such column"
+        ))),
+        (Some(_), Some(_)) => Err(Failure::usage(format!(
+            "--column is `{name}`, but the file has several columns of that name"
+        ))),
     }
 }
 
@@ -57,44 +94,41 @@ pub fn numbers_of_lines(bytes: &[u8]) -> Result<Vec<f64>, Failure> {
     let bytes = bytes.strip_suffix(b"\n").unwrap_or(bytes);
     if bytes.is_empty() {
         return Err(Failure::usage(
-            "standard input is empty, but it must hold one number on each line (`noise --count N` draws noise without input)",
+            "standard input is empty, but it must hold one number on each line (`noise --count N` \
+             draws noise without input)",
         ));
     }
     let lines = bytes.split(|&byte| byte == b'\n').enumerate();
-    lines.map(|(index, line)| parse(line, || place(None, index))).collect()
+    lines.map(|(index, line)| parse(line, || location(None, index))).collect()
 }
 
 impl CsvTable {
     /// Reads a file with a heading, and the numbers of one column.
     ///
     /// # Errors
-    /// If the file cannot be read, is not a table, has no such column, or if that holds anything but finite numbers.
+    /// If the file cannot be read, is not a table, has no such column, or if that holds anything
+    /// but finite numbers.
     pub fn read(path: &Path, name: &str) -> Result<(Self, Vec<f64>), Failure> {
-        let file = File::open(path).map_err(|error| Failure::while_doing("opening the file of --input", &error))?;
+        let file = File::open(path)
+            .map_err(|error| Failure::while_doing("opening the file of --input", &error))?;
         let mut reader = csv::Reader::from_reader(file);
         let headers = reader.byte_headers().map_err(|error| not_a_table(&error))?.clone();
-        let mut named = headers.iter().enumerate().filter(|(_, header)| *header == name.as_bytes());
-        let column = match (named.next(), named.next()) {
-            (Some((column, _)), None) => column,
-            (None, _) => {
-                let message = format!("--column is `{name}`, but the first line of the file names no such column");
-                return Err(Failure::usage(message));
-            }
-            (Some(_), Some(_)) => {
-                return Err(Failure::usage(format!(
-                    "--column is `{name}`, but the file has several columns of that name"
-                )));
-            }
-        };
-        let records = reader.into_byte_records().collect::<Result<Vec<_>, _>>().map_err(|error| not_a_table(&error))?;
+        let column = only_column(&headers, name)?;
+        let records = reader
+            .into_byte_records()
+            .collect::<Result<Vec<_>, _>>()
+            .map_err(|error| not_a_table(&error))?;
         if records.is_empty() {
             return Err(Failure::usage("the file of --input has a heading but no records"));
         }
         let table = CsvTable { headers, records, column, name: name.to_string() };
-        // The reader refuses records of another length than the heading, so that every record has the column.
-        let cells = table.records.iter().map(|record| record.get(column).unwrap_or_default()).enumerate();
-        let numbers =
-            cells.map(|(index, cell)| parse(cell, || place(Some(&table), index))).collect::<Result<_, _>>()?;
+        // The reader refuses records of another length than the heading, so that every record has
+        // the column.
+        let cells =
+            table.records.iter().map(|record| record.get(column).unwrap_or_default()).enumerate();
+        let numbers = cells
+            .map(|(index, cell)| parse(cell, || location(Some(&table), index)))
+            .collect::<Result<_, _>>()?;
         Ok((table, numbers))
     }
 
@@ -103,9 +137,12 @@ impl CsvTable {
     /// # Errors
     /// If there is no such column.
     pub fn texts(&self, name: &str) -> Result<Vec<String>, Failure> {
-        let column = self.headers.iter().position(|header| header == name.as_bytes()).ok_or_else(|| {
-            Failure::usage(format!("--node-column is `{name}`, but the first line of the file names no such column"))
-        })?;
+        let column =
+            self.headers.iter().position(|header| header == name.as_bytes()).ok_or_else(|| {
+                Failure::usage(format!(
+                    "--node-column is `{name}`, but the first line of the file names no such column"
+                ))
+            })?;
         let cells = self.records.iter().map(|record| record.get(column).unwrap_or_default());
         Ok(cells.map(|cell| String::from_utf8_lossy(cell).into_owned()).collect())
     }
@@ -119,12 +156,17 @@ impl CsvTable {
     ///
     /// # Errors
     /// If writing fails.
-    pub fn write(&self, replaced: impl Iterator<Item = String>, stream: &mut dyn io::Write) -> io::Result<()> {
+    pub fn write(
+        &self,
+        replaced: impl Iterator<Item = String>,
+        stream: &mut dyn io::Write,
+    ) -> io::Result<()> {
         let mut writer = csv::Writer::from_writer(stream);
         writer.write_byte_record(&self.headers)?;
         for (record, text) in self.records.iter().zip(replaced) {
             let cells = record.iter().enumerate();
-            let cells = cells.map(|(index, cell)| if index == self.column { text.as_bytes() } else { cell });
+            let cells = cells
+                .map(|(index, cell)| if index == self.column { text.as_bytes() } else { cell });
             writer.write_record(cells)?;
         }
         writer.flush()
@@ -132,8 +174,8 @@ impl CsvTable {
 }
 
 /// A finite number from a text that no message may quote.
-fn parse(text: &[u8], place: impl Fn() -> String) -> Result<f64, Failure> {
-    let refuse = |what: &str| Err(Failure::usage(format!("{} {what}", place())));
+fn parse(text: &[u8], location: impl Fn() -> String) -> Result<f64, Failure> {
+    let refuse = |what: &str| Err(Failure::usage(format!("{} {what}", location())));
     match std::str::from_utf8(text).map(str::trim) {
         Err(_) => refuse("is not UTF-8 text"),
         Ok("") => refuse("is empty, but it must hold a number"),
@@ -146,7 +188,8 @@ fn parse(text: &[u8], place: impl Fn() -> String) -> Result<f64, Failure> {
 }
 
 fn not_a_table(error: &csv::Error) -> Failure {
-    let line = error.position().map_or(String::new(), |position| format!(" at line {}", position.line()));
+    let line =
+        error.position().map_or(String::new(), |position| format!(" at line {}", position.line()));
     match error.kind() {
         csv::ErrorKind::Io(error) => Failure::while_doing("reading the file of --input", error),
         csv::ErrorKind::UnequalLengths { .. } => {

@@ -1,254 +1,222 @@
-//! What can be said on the command line about a mechanism, as plain values: nothing is judged here.
+//! What can be said on the command line about a mechanism, a budget and a sensitivity.
 //!
-//! The second step is [`crate::request`], which judges the values together. Each group below is one part of what a command accepts:
-//! `calibrate` takes all but [`OwnParameters`], `profile` all but [`Budget`], `noise` takes everything.
+//! A mechanism is written as a name with parameters, `gaussian method=analytic`, which the library
+//! reads; a budget and a sensitivity have options of their own.
 
-use clap::{Args, ValueEnum};
+use crate::failure::Failure;
+use crate::stated::{Known, Stated};
+use clap::Args;
+use reticent_mechanisms::{Budget, Clamped, Mechanism};
+use std::fmt;
+use std::str::FromStr;
 
-/// The promise to keep, and how.
+/// A mechanism with its parameters.
+#[derive(Args, Clone, Debug)]
+pub struct Words {
+    /// The mechanism with its parameters, such as gaussian method=liu (see `reticent mechanisms`)
+    #[arg(required = true, num_args = 1.., value_name = "MECHANISM")]
+    words: Vec<String>,
+}
+
+impl Words {
+    /// As they were written, with single spaces.
+    pub fn text(&self) -> String {
+        self.words.join(" ")
+    }
+
+    /// What they say.
+    ///
+    /// # Errors
+    /// If they are not understood; the message names the parameter and what is accepted.
+    pub fn read<T: FromStr<Err: fmt::Display>>(&self) -> Result<T, Failure> {
+        self.text().parse().map_err(|error: T::Err| Failure::usage(error.to_string()))
+    }
+}
+
+/// The budget to keep.
 #[derive(Args, Clone, Debug, Default)]
-#[command(next_help_heading = "The promise")]
-pub struct Budget {
-    /// The privacy loss to keep, from 0 to 700; 0 only for approximate and probabilistic promises
+#[command(next_help_heading = "The budget")]
+pub struct BudgetOptions {
+    /// The privacy loss to keep, from 0 to 700; 0 only with a delta
     #[arg(long, value_name = "E", value_parser = number, allow_hyphen_values = true)]
     pub epsilon: Option<f64>,
-    /// The exception to keep, from 1e-300 to below 1; mechanisms of pure differential privacy take none
+    /// The small probability to keep, from 1e-300 to below 1; mechanisms of pure differential
+    /// privacy take none
     #[arg(long, value_name = "D", value_parser = number, allow_hyphen_values = true)]
     pub delta: Option<f64>,
-    /// How the scale is found, for mechanisms that know several ways (see `reticent mechanisms`)
-    #[arg(long, value_name = "NAME")]
-    pub method: Option<String>,
-    /// Which promise, for mechanisms that can keep several
-    #[arg(long, value_name = "NOTION")]
-    pub notion: Option<NotionName>,
-    /// What the staircase is best for: l1, l2, entropy, or usefulness:T for the most P(|error| <= T)
-    #[arg(long, value_name = "METRIC")]
-    pub metric: Option<String>,
+}
+
+impl BudgetOptions {
+    /// The budget.
+    ///
+    /// # Errors
+    /// If there is no epsilon, or a number is not accepted.
+    pub fn budget(&self) -> Result<Budget, Failure> {
+        let epsilon = self.epsilon.ok_or_else(|| Failure::usage("a budget needs --epsilon"))?;
+        Ok(Budget::new(epsilon, self.delta)?)
+    }
 }
 
 /// How far one privacy unit moves the true answer. One of these is enough.
 #[derive(Args, Clone, Debug, Default)]
-#[command(next_help_heading = "The sensitivity (one of these)")]
-pub struct Sensitivities {
-    /// The most by which one privacy unit moves a number; also for many numbers, if each unit is in one of them only
-    #[arg(long, value_name = "S", value_parser = number, allow_hyphen_values = true)]
+#[command(next_help_heading = "The sensitivity (one of these, or two as they say)")]
+#[group(skip)]
+pub struct SensitivityOptions {
+    /// The most by which one privacy unit moves a number; also for many numbers, if each unit is in
+    /// one of them only
+    #[arg(
+        long,
+        value_name = "S",
+        value_parser = number,
+        allow_hyphen_values = true,
+        conflicts_with_all = ["disjoint", "per_element", "ranges", "l1", "l2", "lp"]
+    )]
     pub sensitivity: Option<f64>,
-    /// The most by which one privacy unit moves the whole vector of numbers, as a sum of absolute differences
-    #[arg(long, value_name = "A", value_parser = number, allow_hyphen_values = true)]
+    /// The most by which one privacy unit moves the whole vector of numbers, as a sum of absolute
+    /// differences
+    #[arg(
+        long,
+        value_name = "A",
+        value_parser = number,
+        allow_hyphen_values = true,
+        conflicts_with_all = ["l2", "lp"]
+    )]
     pub l1: Option<f64>,
-    /// The most by which one privacy unit moves the whole vector of numbers, as a Euclidean distance
-    #[arg(long, value_name = "B", value_parser = number, allow_hyphen_values = true)]
+    /// The most by which one privacy unit moves the whole vector of numbers, as a Euclidean
+    /// distance
+    #[arg(
+        long,
+        value_name = "B",
+        value_parser = number,
+        allow_hyphen_values = true,
+        conflicts_with = "lp"
+    )]
     pub l2: Option<f64>,
-    /// The most by which one privacy unit moves each number of a vector, all of them at once
-    #[arg(long, value_name = "A,B,...", value_parser = number, value_delimiter = ',', allow_hyphen_values = true)]
+    /// The same in the l_p norm, (sum |d|^P)^(1/P), such as 3:1.5; P may be inf
+    #[arg(long, value_name = "P:C", value_parser = pair, allow_hyphen_values = true)]
+    pub lp: Option<(f64, f64)>,
+    /// The most by which one privacy unit moves each number of a vector, all of them at once; with
+    /// --l1, --l2 or --lp, and by no more than that together
+    #[arg(
+        long,
+        value_name = "A,B,...",
+        value_parser = number,
+        value_delimiter = ',',
+        allow_hyphen_values = true,
+        conflicts_with_all = ["ranges", "disjoint"]
+    )]
     pub per_element: Option<Vec<f64>>,
-    /// How many numbers the vector of --l1 has, for laplace and random-scale-laplace; `noise` counts them itself
+    /// The public range of each number of a vector, within which one privacy unit may move it
+    /// anywhere; with --l1, --l2 or --lp, and by no more than that together
+    #[arg(
+        long,
+        value_name = "LO:HI,...",
+        value_parser = pair,
+        value_delimiter = ',',
+        allow_hyphen_values = true,
+        conflicts_with = "disjoint"
+    )]
+    pub ranges: Option<Vec<(f64, f64)>>,
+    /// Each privacy unit is in one of many numbers, with a contribution from 0 to this; 1 for the
+    /// counts of a histogram
+    #[arg(
+        long,
+        value_name = "C",
+        value_parser = number,
+        allow_hyphen_values = true,
+        conflicts_with_all = ["l1", "l2", "lp"]
+    )]
+    pub disjoint: Option<f64>,
+    /// Neighbours replace one unit by another, and the sensitivity is that of adding or removing
+    /// one: twice as far, or two numbers with --disjoint, or just as far with --ranges
+    #[arg(long)]
+    pub replace: bool,
+}
+
+/// How many numbers a vector has.
+#[derive(Args, Clone, Copy, Debug, Default)]
+pub struct DimensionOption {
+    /// How many numbers the vector of --l1, --l2 or --lp has; `noise` counts them itself
     #[arg(long, value_name = "K", value_parser = count, allow_hyphen_values = true)]
     pub dimension: Option<u64>,
 }
 
-/// What distinguishes one mechanism of a family from another, besides its scale.
-#[derive(Args, Clone, Debug, Default)]
-#[command(next_help_heading = "The shape of the noise")]
-pub struct Shape {
-    /// The order p of generalized-gaussian: 1 is Laplace, 2 is Gaussian, more has thinner tails
-    #[arg(long, value_name = "P", value_parser = number, allow_hyphen_values = true)]
-    pub order: Option<f64>,
-    /// Move released numbers into this public range afterwards, which costs nothing
-    #[arg(long, value_name = "LO,HI", value_parser = number, value_delimiter = ',', allow_hyphen_values = true)]
-    pub clamp: Option<Vec<f64>>,
-    /// The public range of the true answer, for the bounded forms of generalized-gaussian; answers outside are moved onto it first
-    #[arg(long, value_name = "LO,HI", value_parser = number, value_delimiter = ',', allow_hyphen_values = true)]
-    pub bounds: Option<Vec<f64>>,
-    /// What happens at the bounds: noise that never leaves them, or everything beyond moved onto them
-    #[arg(long, value_name = "WAY", requires = "bounds")]
-    pub at_bounds: Option<AtBounds>,
-    /// How many answers randomized-response chooses from, 2 or more
-    #[arg(long, value_name = "K", value_parser = count, allow_hyphen_values = true)]
-    pub categories: Option<u64>,
-    /// The distribution of the inverse scale of random-scale-laplace
-    #[arg(long, value_name = "FAMILY")]
-    pub family: Option<FamilyName>,
-    /// two-point: one value of the inverse scale
-    #[arg(long, value_name = "T", value_parser = number, allow_hyphen_values = true)]
-    pub first: Option<f64>,
-    /// two-point: the other value of the inverse scale
-    #[arg(long, value_name = "T", value_parser = number, allow_hyphen_values = true)]
-    pub second: Option<f64>,
-    /// two-point: the probability of the first value
-    #[arg(long, value_name = "W", value_parser = number, allow_hyphen_values = true)]
-    pub weight: Option<f64>,
-    /// gamma: its shape k
-    #[arg(long, value_name = "K", value_parser = number, allow_hyphen_values = true)]
-    pub shape: Option<f64>,
-    /// gamma: its scale theta
-    #[arg(long, value_name = "THETA", value_parser = number, allow_hyphen_values = true)]
-    pub theta: Option<f64>,
-    /// truncated-gaussian: the mean before the cut
-    #[arg(long, value_name = "MU", value_parser = number, allow_hyphen_values = true)]
-    pub mu: Option<f64>,
-    /// truncated-gaussian: the standard deviation before the cut
-    #[arg(long, value_name = "S", value_parser = number, allow_hyphen_values = true)]
-    pub spread: Option<f64>,
-    /// uniform and truncated-gaussian: the least inverse scale
-    #[arg(long, value_name = "T", value_parser = number, allow_hyphen_values = true)]
-    pub lower: Option<f64>,
-    /// uniform and truncated-gaussian: the greatest inverse scale
-    #[arg(long, value_name = "T", value_parser = number, allow_hyphen_values = true)]
-    pub upper: Option<f64>,
-    /// The standard deviations of random-scale-gaussian with their weights, such as 1:0.9,3:0.1
-    #[arg(long, value_name = "S:W,...", value_delimiter = ',')]
-    pub sigmas: Option<Vec<String>>,
-    /// combined: one weighted part, such as "2 gamma shape=3 theta=0.5"; give one --part for each
-    #[arg(long, value_name = "PART")]
-    pub part: Option<Vec<String>>,
-}
-
-/// The parameters that the noise is drawn with.
-#[derive(Args, Clone, Debug, Default)]
-#[command(next_help_heading = "The mechanism's own parameters")]
-pub struct OwnParameters {
-    /// The standard deviation of gaussian, and the parameter sigma of discrete-gaussian
-    #[arg(long, value_name = "SIGMA", value_parser = number, allow_hyphen_values = true)]
-    pub sigma: Option<f64>,
-    /// The scale b of all other noise
-    #[arg(long, value_name = "B", value_parser = number, allow_hyphen_values = true)]
-    pub scale: Option<f64>,
-    /// Where a step of the staircase ends, as a share of the sensitivity
-    #[arg(long, value_name = "G", value_parser = number, allow_hyphen_values = true)]
-    pub gamma: Option<f64>,
-    /// The largest noise of truncated-laplace, in units of the answer, as the scale is
-    #[arg(long, value_name = "A", value_parser = number, allow_hyphen_values = true)]
-    pub support: Option<f64>,
-    /// The loss that randomized-response, staircase or exponential was made for
-    #[arg(long, value_name = "E", value_parser = number, allow_hyphen_values = true)]
-    pub loss: Option<f64>,
-}
-
-/// All of them together; a command that does not offer a group leaves it empty.
-#[derive(Clone, Debug, Default)]
-pub struct Options {
-    /// The promise to keep.
-    pub budget: Budget,
-    /// How far one privacy unit moves the answer.
-    pub sensitivities: Sensitivities,
-    /// The shape of the noise.
-    pub shape: Shape,
-    /// The parameters of the noise.
-    pub own: OwnParameters,
-}
-
-impl Options {
-    /// The options that were given, by name.
-    pub fn given(&self) -> Vec<&'static str> {
-        let Options { budget, sensitivities, shape, own } = self;
-        [
-            ("epsilon", budget.epsilon.is_some()),
-            ("delta", budget.delta.is_some()),
-            ("method", budget.method.is_some()),
-            ("notion", budget.notion.is_some()),
-            ("metric", budget.metric.is_some()),
-            ("sensitivity", sensitivities.sensitivity.is_some()),
-            ("l1", sensitivities.l1.is_some()),
-            ("l2", sensitivities.l2.is_some()),
-            ("per-element", sensitivities.per_element.is_some()),
-            ("dimension", sensitivities.dimension.is_some()),
-            ("order", shape.order.is_some()),
-            ("bounds", shape.bounds.is_some()),
-            ("at-bounds", shape.at_bounds.is_some()),
-            ("categories", shape.categories.is_some()),
-            ("family", shape.family.is_some()),
-            ("first", shape.first.is_some()),
-            ("second", shape.second.is_some()),
-            ("weight", shape.weight.is_some()),
-            ("shape", shape.shape.is_some()),
-            ("theta", shape.theta.is_some()),
-            ("mu", shape.mu.is_some()),
-            ("spread", shape.spread.is_some()),
-            ("lower", shape.lower.is_some()),
-            ("upper", shape.upper.is_some()),
-            ("sigmas", shape.sigmas.is_some()),
-            ("clamp", shape.clamp.is_some()),
-            ("part", shape.part.is_some()),
-            ("sigma", own.sigma.is_some()),
-            ("scale", own.scale.is_some()),
-            ("gamma", own.gamma.is_some()),
-            ("support", own.support.is_some()),
-            ("loss", own.loss.is_some()),
-        ]
-        .into_iter()
-        .filter_map(|(name, given)| given.then_some(name))
-        .collect()
+impl SensitivityOptions {
+    /// What was said; `None` if nothing was.
+    pub fn stated(&self) -> Option<Stated> {
+        let norm = self.lp.or(self.l1.map(|l1| (1.0, l1))).or(self.l2.map(|l2| (2.0, l2)));
+        let known = match (&self.per_element, &self.ranges) {
+            (Some(elements), _) => Some(Known::PerElement(elements.clone(), norm)),
+            (None, Some(ranges)) => Some(Known::Ranges(ranges.clone(), norm)),
+            (None, None) => norm.map(|(order, bound)| Known::Norm { order, bound }),
+        };
+        let one = self.sensitivity.map(Known::OfOneNumber);
+        let known = one.or(self.disjoint.map(Known::Disjoint)).or(known)?;
+        Some(Stated { known, replace: self.replace })
     }
 }
 
-/// The three promises, as they are spelt.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub enum NotionName {
-    /// No probability changes by more than a factor e^epsilon
-    Pure,
-    /// The same up to an additive delta
-    Approximate,
-    /// The same outside a set of outputs of probability delta
-    Probabilistic,
+/// A public range that released numbers are clamped to.
+#[derive(Args, Clone, Debug, Default)]
+pub struct ClampOption {
+    /// Clamp released numbers to this public range, which costs nothing
+    #[arg(
+        long,
+        value_name = "LO,HI",
+        value_parser = number,
+        value_delimiter = ',',
+        allow_hyphen_values = true
+    )]
+    pub clamp: Option<Vec<f64>>,
 }
 
-/// What happens at the bounds of a bounded answer.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub enum AtBounds {
-    /// Noise that never leaves the bounds
-    Truncate,
-    /// What falls beyond a bound is released as the bound
-    Inflate,
+impl ClampOption {
+    /// The range, if one was given.
+    ///
+    /// # Errors
+    /// If it is not two numbers.
+    pub fn range(&self) -> Result<Option<(f64, f64)>, Failure> {
+        match self.clamp.as_deref() {
+            None => Ok(None),
+            Some(&[lower, upper]) => Ok(Some((lower, upper))),
+            Some(_) => Err(Failure::usage("--clamp must be two finite numbers, the smaller first")),
+        }
+    }
+
+    /// The mechanism, clamped if that was asked for.
+    ///
+    /// # Errors
+    /// If the range is not two finite numbers in order, or the guarantee does not survive clamping.
+    pub fn apply(&self, mechanism: Box<dyn Mechanism>) -> Result<Box<dyn Mechanism>, Failure> {
+        match self.range()? {
+            None => Ok(mechanism),
+            Some((lower, upper)) => Ok(Box::new(Clamped::new(mechanism, lower, upper)?)),
+        }
+    }
 }
 
-/// The distributions of the inverse scale.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub enum FamilyName {
-    /// One of two values
-    TwoPoint,
-    /// A gamma distribution
-    Gamma,
-    /// Uniform on an interval
-    Uniform,
-    /// A normal distribution cut to an interval
-    TruncatedGaussian,
-    /// A sum of independent parts with weights
-    Combined,
-}
-
-/// Any number, also those that no parameter accepts: what is wrong with one is better said by what it is for.
+/// Any number, also those that no parameter accepts: what is wrong with one is better said by what
+/// it is for.
 pub fn number(text: &str) -> Result<f64, String> {
     text.trim().parse().map_err(|_| "it is not a number".to_string())
 }
 
+/// Two numbers with a colon between them.
+pub fn pair(text: &str) -> Result<(f64, f64), String> {
+    let (first, second) =
+        text.split_once(':').ok_or("it is not two numbers with a colon between them")?;
+    Ok((number(first)?, number(second)?))
+}
+
 /// A whole number, also as `1e6`.
 pub fn count(text: &str) -> Result<u64, String> {
-    let whole = |value: f64| (value >= 0.0 && value.fract() == 0.0 && value <= 9e15).then_some(value as u64);
-    let parsed = text.trim().parse().ok().or_else(|| text.trim().parse().ok().and_then(whole));
-    parsed.ok_or_else(|| "it is not a whole number of zero or more".to_string())
+    reticent_events::Word::read(text.trim())
+        .map_err(|_| "it is not a whole number of zero or more".to_string())
 }
 
-impl NotionName {
-    /// As it is spelt.
-    pub fn name(self) -> &'static str {
-        match self {
-            NotionName::Pure => "pure",
-            NotionName::Approximate => "approximate",
-            NotionName::Probabilistic => "probabilistic",
-        }
-    }
-}
-
-impl FamilyName {
-    /// As it is spelt.
-    pub fn name(self) -> &'static str {
-        match self {
-            FamilyName::TwoPoint => "two-point",
-            FamilyName::Gamma => "gamma",
-            FamilyName::Uniform => "uniform",
-            FamilyName::TruncatedGaussian => "truncated-gaussian",
-            FamilyName::Combined => "combined",
-        }
-    }
+/// A number that is counted with 32 bits.
+pub fn whole(name: &str, value: u64) -> Result<u32, Failure> {
+    u32::try_from(value).map_err(|_| {
+        Failure::usage(format!("--{name} is {value}, but it must be at most {}", u32::MAX))
+    })
 }

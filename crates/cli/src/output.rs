@@ -30,7 +30,10 @@ impl Output {
     }
 
     /// Writes piece by piece, and sees to it that all of it arrives.
-    pub fn write(&mut self, write: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> Result<(), Failure> {
+    pub fn write(
+        &mut self,
+        write: impl FnOnce(&mut dyn Write) -> io::Result<()>,
+    ) -> Result<(), Failure> {
         match write(&mut self.stream).and_then(|()| self.stream.flush()) {
             Err(error) if error.kind() != ErrorKind::BrokenPipe => {
                 Err(Failure::while_doing("writing to standard output", &error))

@@ -1,4 +1,5 @@
-//! Charts of positive quantities on a logarithmic axis: one, or several side by side, in the style of all figures of the project.
+//! Charts of positive quantities on a logarithmic axis: one, or several side by side, in the style
+//! of all figures of the project.
 
 use reticent_figures::{Axis, Figure, Panel, Series};
 
@@ -36,30 +37,52 @@ impl Chart {
 
     fn panel(&self, title: &str) -> Panel {
         let vertical = self.vertical_axis();
-        let curve = |curve: &Curve| Series::line(curve.name.clone(), until_below(&curve.points, vertical.range));
+        let curve = |curve: &Curve| {
+            Series::line(curve.name.clone(), until_below(&curve.points, vertical.range))
+        };
         let mut series: Vec<Series> = self.curves.iter().map(curve).collect();
         series.extend(self.mark.map(|(name, point)| Series::markers(name, vec![point])));
-        Panel { title: title.into(), horizontal: Axis::linear(self.horizontal.clone()), vertical, series }
+        Panel {
+            title: title.into(),
+            horizontal: Axis::linear(self.horizontal.clone()),
+            vertical,
+            series,
+        }
     }
 
-    /// From the least value that is not below the floor to the greatest, the mark among them, with a little room: a line which falls further ends at the edge.
+    /// From the least value that is not below the floor to the greatest, the mark among them, with
+    /// a little room: a line which falls further ends at the edge.
     fn vertical_axis(&self) -> Axis {
         let axis = Axis::logarithmic(self.vertical.clone());
-        let points = self.curves.iter().flat_map(|curve| &curve.points).copied().chain(self.mark.map(|mark| mark.1));
+        let points = self
+            .curves
+            .iter()
+            .flat_map(|curve| &curve.points)
+            .copied()
+            .chain(self.mark.map(|mark| mark.1));
         let values = points.map(|point| point.1);
-        let drawn = values.filter(|value| *value >= self.floor && *value > 0.0 && value.is_finite());
-        let (low, high) = drawn.fold((f64::INFINITY, 0.0f64), |(low, high), value| (low.min(value), high.max(value)));
+        let drawn =
+            values.filter(|value| *value >= self.floor && *value > 0.0 && value.is_finite());
+        let (low, high) = drawn
+            .fold((f64::INFINITY, 0.0f64), |(low, high), value| (low.min(value), high.max(value)));
         let room = (high / low).powf(0.03);
-        if self.floor > 0.0 && low < high && room.is_finite() { axis.from_to(low / room, high * room) } else { axis }
+        if self.floor > 0.0 && low < high && room.is_finite() {
+            axis.from_to(low / room, high * room)
+        } else {
+            axis
+        }
     }
 }
 
-/// The points up to the first below the range. A value of zero there, or one that is deeper by more than the height of the axis, is taken to be at its edge: a line towards it would
-/// fall at once, and seem to say that values between are as small.
+/// The points up to the first below the range. A value of zero there, or one that is deeper by more
+/// than the height of the axis, is taken to be at its edge: a line towards it would fall at once,
+/// and seem to say that values between are as small.
 fn until_below(points: &[(f64, f64)], range: Option<(f64, f64)>) -> Vec<(f64, f64)> {
     let Some((low, high)) = range else { return points.to_vec() };
     let inside = points.iter().take_while(|point| point.1 >= low).count();
-    let below = points.get(inside).map(|&(x, value)| (x, if value > low * (low / high) { value } else { low }));
+    let below = points
+        .get(inside)
+        .map(|&(x, value)| (x, if value > low * (low / high) { value } else { low }));
     points[..inside].iter().copied().chain(below).collect()
 }
 
@@ -75,16 +98,30 @@ mod tests {
 
     fn chart(points: Vec<(f64, f64)>) -> Chart {
         let curves = vec![Curve { name: "a < b".into(), points }];
-        Chart { title: "t".into(), horizontal: "h".into(), vertical: "v".into(), floor: 1e-12, mark: None, curves }
+        Chart {
+            title: "t".into(),
+            horizontal: "h".into(),
+            vertical: "v".into(),
+            floor: 1e-12,
+            mark: None,
+            curves,
+        }
     }
 
     #[test]
     fn the_axis_ends_at_the_floor() {
         let falling = chart((0..=10).map(|i| (f64::from(i), 0.5 * 10f64.powi(-2 * i))).collect());
         let (low, high) = falling.vertical_axis().range.expect("a range");
-        assert!((0.1..1.0).contains(&(low / 0.5e-10)) && (1.0..10.0).contains(&(high / 0.5)), "{low} {high}");
+        assert!(
+            (0.1..1.0).contains(&(low / 0.5e-10)) && (1.0..10.0).contains(&(high / 0.5)),
+            "{low} {high}"
+        );
         let svg = falling.svg();
-        assert!(svg.contains("a &lt; b") && svg.contains("clip-path") && svg.matches("<polyline").count() == 1);
+        assert!(
+            svg.contains("a &lt; b")
+                && svg.contains("clip-path")
+                && svg.matches("<polyline").count() == 1
+        );
         let marked = Chart { mark: Some(("the answer", (2.0, 1e-11))), ..falling };
         assert!(marked.vertical_axis().range.is_some_and(|range| range.0 < 1e-11));
         assert!(marked.svg().contains(">the answer<"));
@@ -101,13 +138,21 @@ mod tests {
 
     #[test]
     fn odd_data_make_a_picture_too() {
-        for points in
-            [vec![(0.0, 0.0)], vec![(0.0, 1.0)], vec![(0.0, 0.0), (1.0, 0.0)], vec![(0.0, 1e-300), (1e-9, 0.0)]]
-        {
+        for points in [
+            vec![(0.0, 0.0)],
+            vec![(0.0, 1.0)],
+            vec![(0.0, 0.0), (1.0, 0.0)],
+            vec![(0.0, 1e-300), (1e-9, 0.0)],
+        ] {
             let svg = chart(points).svg();
             assert!(!svg.contains("NaN") && !svg.contains("inf"), "{svg}");
         }
-        let both = side_by_side("both", &[chart(vec![(0.0, 1.0), (1.0, 0.1)]), chart(vec![(0.0, 1.0), (1.0, 0.5)])]);
-        assert!(both.matches("<g transform").count() == 2 && both.matches("<polyline").count() == 2);
+        let both = side_by_side(
+            "both",
+            &[chart(vec![(0.0, 1.0), (1.0, 0.1)]), chart(vec![(0.0, 1.0), (1.0, 0.5)])],
+        );
+        assert!(
+            both.matches("<g transform").count() == 2 && both.matches("<polyline").count() == 2
+        );
     }
 }

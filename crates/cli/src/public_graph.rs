@@ -16,12 +16,17 @@ pub fn grid_size(text: &str, values: usize) -> Option<(usize, usize)> {
 
 /// The graph on so many values.
 ///
-/// `line` and `grid:RxC` are names; anything else is a CSV file of edges `u,v` or `u,v,weight`, whose nodes are the places of the values, counting from `first`, or the
-/// given labels.
+/// `line` and `grid:RxC` are names; anything else is a CSV file of edges `u,v` or `u,v,weight`,
+/// whose nodes are the indices of the values, counting from `first`, or the given labels.
 ///
 /// # Errors
 /// If the file cannot be read, or is not a graph on these nodes.
-pub fn read(text: &str, values: usize, first: u64, labels: Option<Vec<String>>) -> Result<Graph, Failure> {
+pub fn read(
+    text: &str,
+    values: usize,
+    first: u64,
+    labels: Option<Vec<String>>,
+) -> Result<Graph, Failure> {
     let named = match text.strip_prefix("grid:") {
         Some(size) => Some(format!("grid {size}")),
         None => (text == "line").then(|| "line".to_string()),
@@ -30,9 +35,13 @@ pub fn read(text: &str, values: usize, first: u64, labels: Option<Vec<String>>) 
         Some(name) => Graph::named(&name, values),
         None => {
             let file = File::open(text).map_err(|error| {
-                Failure::while_doing("opening the file of --graph (which can also be `line` or `grid:RxC`)", &error)
+                Failure::while_doing(
+                    "opening the file of --graph (which can also be `line` or `grid:RxC`)",
+                    &error,
+                )
             })?;
-            let labels = labels.map_or(NodeLabels::Numbered { first, nodes: values }, NodeLabels::Named);
+            let labels =
+                labels.map_or(NodeLabels::Numbered { first, nodes: values }, NodeLabels::Named);
             Graph::read_csv(file, &labels)
         }
     };

@@ -1,11 +1,12 @@
 //! What is said about a mechanism: the same facts as a table for people and as JSON.
 
-use crate::many_releases::{Calibrated, Plan};
-use crate::numbers::{exact, figure, rounded};
+use crate::random_scale::{NecessaryCondition, OptimisationRecord};
 use crate::table::Table;
+use reticent_accounting::{CalibratedReleases, ManyReleases};
 use reticent_events::Event;
 use reticent_mechanisms::{Certificate, Errors, Guarantee, Mechanism};
 use reticent_numerics::Bounds;
+use reticent_numerics::digits::{exact, figure, rounded};
 use serde::Serialize;
 use std::collections::BTreeMap;
 
@@ -85,7 +86,7 @@ pub fn by_name(parameters: Vec<(&'static str, f64)>) -> BTreeMap<&'static str, P
     named
 }
 
-/// What the promise is of, where it is of more than one release.
+/// What the guarantee is of, where it is of more than one release.
 #[derive(Clone, Copy, Debug, Serialize)]
 struct Together {
     releases: u64,
@@ -117,15 +118,20 @@ pub struct Report {
     parameters: BTreeMap<&'static str, Parameter>,
     event: Event,
     lattice: Option<f64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    optimised: Option<OptimisationRecord>,
+    /// Theorem 4.6 of R2DP, for the noise that it is about.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    necessary_condition: Option<NecessaryCondition>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     notes: Vec<String>,
 }
 
 impl Report {
     /// What there is to say about a mechanism.
-    pub fn of(mechanism: &dyn Mechanism, note: Option<String>) -> Self {
+    pub fn of(mechanism: &dyn Mechanism) -> Self {
         let error = mechanism.errors().map(ErrorFigures::from);
-        let mut notes = Vec::from_iter(note);
+        let mut notes = Vec::new();
         if let Some(ErrorFigures { l1, l2, entropy, p95 }) = error {
             let infinite: Vec<_> = [
                 ("mean absolute error", l1),
@@ -151,22 +157,33 @@ impl Report {
             parameters: by_name(mechanism.parameters()),
             event: mechanism.event(),
             lattice: mechanism.releaser().ok().map(|releaser| releaser.spacing()),
+            optimised: None,
+            necessary_condition: NecessaryCondition::of(&mechanism.event()),
             notes,
         }
     }
 
-    /// What there is to say about many releases: the mechanism of each, and the promise of all together.
-    pub fn of_many(calibrated: Calibrated, plan: Plan) -> Self {
-        let Calibrated { mechanism, guarantee, certificate, event, accountant, too_small, note } = calibrated;
-        let together = Together { releases: plan.releases, subsample: plan.subsample, too_small };
+    /// What there is to say about many releases: the mechanism of each, and the guarantee of all
+    /// together.
+    pub fn of_many(calibrated: CalibratedReleases, many: ManyReleases) -> Self {
+        let CalibratedReleases { mechanism, guarantee, certificate, event, accountant, too_small } =
+            calibrated;
+        let (releases, subsample) = (many.releases(), many.subsample());
+        let together = Together { releases, subsample, too_small };
         Report {
             together: Some(together),
             method: accountant,
             guarantee,
             certified: Certified::by(certificate),
             event,
-            ..Report::of(&*mechanism, note)
+            ..Report::of(&*mechanism)
         }
+    }
+
+    /// The same, of noise that was optimised.
+    pub fn with_optimisation(mut self, record: OptimisationRecord) -> Self {
+        self.optimised = Some(record);
+        self
     }
 
     /// The same, with more to know.
@@ -187,14 +204,18 @@ impl Report {
         }
         if let Some(Together { releases, subsample, too_small }) = self.together {
             let below = too_small.map(|scale| ("proved too small", exact(scale)));
-            let sampled = subsample.map(|rate| ("subsample", format!("each unit with probability {}", exact(rate))));
+            let sampled = subsample
+                .map(|rate| ("subsample", format!("each unit with probability {}", exact(rate))));
             for (name, value) in below.into_iter().chain(sampled) {
                 table.row([name.to_string(), value]);
             }
-            table.row(["releases".to_string(), format!("{releases}, each with noise of this scale")]);
-            table.row(["promise, all together".to_string(), self.guarantee.to_string()]);
+            table.row([
+                "releases".to_string(),
+                format!("{releases}, each with noise of this scale"),
+            ]);
+            table.row(["guarantee, all together".to_string(), self.guarantee.to_string()]);
         } else {
-            table.row(["promise".to_string(), self.guarantee.to_string()]);
+            table.row(["guarantee".to_string(), self.guarantee.to_string()]);
         }
         let (name, interval) = match self.certified {
             Certified::Epsilon(interval) => ("epsilon", interval),
@@ -213,6 +234,12 @@ impl Report {
             ] {
                 table.row([name.to_string(), value.map_or("not finite".to_string(), rounded)]);
             }
+        }
+        for (name, value) in self.optimised.iter().flat_map(OptimisationRecord::rows) {
+            table.row([name, value]);
+        }
+        if let Some(condition) = &self.necessary_condition {
+            table.row(["necessary condition".to_string(), condition.text()]);
         }
         if let Some(spacing) = self.lattice {
             table.row(["lattice spacing".to_string(), power_of_two(spacing)]);

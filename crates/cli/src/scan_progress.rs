@@ -4,12 +4,15 @@ use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// Rows are shown in this many at a time: how many there are exactly is private, and a screen may be watched or logged.
+/// Rows are shown in this many at a time: how many there are exactly is private, and a screen may
+/// be watched or logged.
 const SHOWN_IN: u64 = 1_000_000;
 
-/// A line on standard error with the number of rows read, in millions. Silent unless standard error is a terminal.
+/// A line on standard error with the number of rows read, in millions. Silent unless standard error
+/// is a terminal.
 ///
-/// Whoever runs the program has the data; the line is for them. It is rounded nevertheless, and wiped at the end.
+/// Whoever runs the program has the data; the line is for them. It is rounded nevertheless, and
+/// wiped at the end.
 #[derive(Clone, Debug)]
 pub struct ScanProgress {
     bar: ProgressBar,

@@ -9,8 +9,8 @@ const STRETCHES: usize = 300;
 pub fn svg(title: &str, before: &[f64], after: &[f64]) -> String {
     let length = before.len().div_ceil(STRETCHES).max(1);
     let horizontal = match length {
-        1 => format!("place, from 1 to {}", before.len()),
-        _ => format!("place, from 1 to {}: mean and range of {length} at a time", before.len()),
+        1 => format!("index, from 1 to {}", before.len()),
+        _ => format!("index, from 1 to {}: mean and range of {length} at a time", before.len()),
     };
     let panel = Panel {
         title: String::new(),
@@ -22,15 +22,18 @@ pub fn svg(title: &str, before: &[f64], after: &[f64]) -> String {
 }
 
 fn series(name: &str, values: &[f64], length: usize) -> Series {
-    let place = |stretch: usize, within: f64| (stretch * length) as f64 + within;
+    let at = |stretch: usize, within: f64| (stretch * length) as f64 + within;
     if length == 1 {
-        return Series::markers(name, values.iter().enumerate().map(|(i, value)| (place(i, 1.0), *value)).collect());
+        return Series::markers(
+            name,
+            values.iter().enumerate().map(|(i, value)| (at(i, 1.0), *value)).collect(),
+        );
     }
     let range = |(index, stretch): (usize, &[f64])| {
         let low = stretch.iter().copied().fold(f64::INFINITY, f64::min);
         let high = stretch.iter().copied().fold(f64::NEG_INFINITY, f64::max);
         let mean = stretch.iter().sum::<f64>() / stretch.len() as f64;
-        (place(index, (stretch.len() as f64 + 1.0) / 2.0), low, mean, high)
+        (at(index, (stretch.len() as f64 + 1.0) / 2.0), low, mean, high)
     };
     Series::ranges(name, &values.chunks(length).enumerate().map(range).collect::<Vec<_>>())
 }
@@ -47,8 +50,13 @@ mod tests {
             ((0..5000).map(f64::from).collect(), vec![1e9; 5000]),
         ] {
             let picture = svg("a < b", &before, &after);
-            assert!(!picture.contains("NaN") && !picture.contains("inf") && picture.contains("a &lt; b"));
-            // One marker in the legend: circles are those of the released values, squares of the denoised ones.
+            assert!(
+                !picture.contains("NaN")
+                    && !picture.contains("inf")
+                    && picture.contains("a &lt; b")
+            );
+            // One marker in the legend: circles are those of the released values, squares of the
+            // denoised ones.
             assert_eq!(picture.matches("<circle").count(), before.len().min(295) + 1);
         }
         let Series { points, .. } = series("s", &(0..5000).map(f64::from).collect::<Vec<_>>(), 17);

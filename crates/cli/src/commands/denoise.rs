@@ -1,32 +1,41 @@
 //! `reticent denoise`: better answers from the same release.
 
-use crate::Format;
+use super::estimate;
+use crate::AnswerFormat;
+use crate::denoised::{self, Given};
 use crate::failure::Failure;
-use crate::input::{CsvTable, numbers_of_lines, standard_input};
-use crate::noise_words;
-use crate::numbers::{exact, rounded};
 use crate::options::{count, number};
 use crate::output::Output;
 use crate::public_graph;
-use crate::release_file::{self, ReleaseRecord, ReleasedValues};
 use crate::value_plot;
+use crate::words;
 use clap::ValueEnum;
-use reticent_denoising::bayes::{Deconvolution, SeparableBayes};
+use reticent_choice::Expression;
+use reticent_denoising::bayes::{
+    Deconvolution, Diagnostics, MarkovChain, Posterior, SeparableBayes,
+};
 use reticent_denoising::consistency::{
-    Direction, Integers, LinearConstraints, Monotone, NoisyTotal, NonNegativeConstraints, Total, Within,
+    Direction, Integers, LinearConstraints, Monotone, NoisyTotal, NonNegativeConstraints, Total,
+    Within,
 };
 use reticent_denoising::graph::{Graph, GraphTrendFilter, GraphWavelets, Order};
 use reticent_denoising::shrinkage::{
-    JamesStein, Multiscale, SureThreshold, Target, Threshold, ThresholdKind, Thresholding,
+    Ball, JamesStein, MinimaxOnBall, Multiscale, ProjectionOnBall, SureThreshold, Target,
+    Threshold, ThresholdKind, Thresholding,
 };
-use reticent_denoising::{Auto, CrossFitted, Denoised, Denoiser, NoiseDescription, Release, RiskEstimate, Unchanged};
-use reticent_session::GroupsRecord;
-use serde::Serialize;
+use reticent_denoising::{
+    Auto, CrossFitted, Denoised, Denoiser, DenoisingError, Release, Unchanged,
+};
+use reticent_events::Event;
+use reticent_numerics::digits::rounded;
 use std::io::{self, Write};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 /// Spanning trees of `wavelet`: the mean over several smooths what one of them cuts.
 const TREES: usize = 8;
+
+/// Draws of each of the chains of `markov-chain`, if not said.
+const DRAWS: u64 = 4000;
 
 /// Coefficients in a block of `multiscale`.
 const BLOCK: usize = 32;
@@ -37,13 +46,16 @@ pub struct Denoise {
     /// How to denoise
     #[arg(long, value_enum, default_value_t = Method::Auto)]
     method: Method,
-    /// The noise, such as "gaussian sigma=2" or "laplace scale=1,2,3", unless a release file says it
+    /// The noise, such as "gaussian sigma=2" or "laplace scale=1,2,3", unless a release file says
+    /// it
     #[arg(long, value_name = "WORDS")]
     noise: Option<String>,
-    /// Read this file in place of standard input: a release file, the JSON answer of a query, numbers, or with --column a CSV table
+    /// Read this file in place of standard input: a release file, the JSON answer of a query,
+    /// numbers, or with --column a CSV table
     #[arg(long, value_name = "FILE")]
     input: Option<PathBuf>,
-    /// The column that holds the released values: of the CSV file, whose others are passed on as they are, or of a query's answer
+    /// The column that holds the released values: of the CSV file, whose others are passed on as
+    /// they are, or of a query's answer
     #[arg(long, value_name = "NAME")]
     column: Option<String>,
     /// Draw the values before and after to this file, as SVG
@@ -57,22 +69,34 @@ pub struct Denoise {
 #[derive(clap::Args, Clone, Debug, Default)]
 #[command(next_help_heading = "Public facts and parameters of the methods")]
 struct Facts {
-    /// auto, margins: no true value is negative
+    /// auto, margins: no true value is negative; a release of counts, as `query` marks it, says so
+    /// itself
     #[arg(long, conflicts_with = "within")]
     non_negative: bool,
     /// auto, within: every true value lies in this range
-    #[arg(long, value_name = "LO,HI", value_parser = number, value_delimiter = ',', allow_hyphen_values = true)]
+    #[arg(
+        long,
+        value_name = "LO,HI",
+        value_parser = number,
+        value_delimiter = ',',
+        allow_hyphen_values = true
+    )]
     within: Option<Vec<f64>>,
     /// james-stein: what values are shrunk towards
     #[arg(long, value_enum)]
     towards: Option<TowardsName>,
-    /// james-stein: shrink consecutive blocks of so many values each by itself; multiscale: of so many coefficients, 32 if not given
+    /// james-stein: shrink consecutive blocks of so many values each by itself; multiscale: of so
+    /// many coefficients, 32 if not given
     #[arg(long, value_name = "K", value_parser = count)]
     block: Option<u64>,
-    /// soft-threshold, hard-threshold: the threshold in scales of the noise; what the noise seldom exceeds if not given
+    /// soft-threshold, hard-threshold: the threshold in scales of the noise; what the noise seldom
+    /// exceeds if not given
     #[arg(long, value_name = "T", value_parser = number, allow_hyphen_values = true)]
     threshold: Option<f64>,
-    /// bayes: the prior of each true value, such as "gaussian mean=0 sd=3", "laplace mean=0 scale=2", "uniform lower=0 upper=9" or "sample values=1,2,5"
+    /// bayes: the prior of each true value, such as "gaussian mean=0 sd=3", "laplace mean=0
+    /// scale=2", "uniform lower=0 upper=9", "sample values=1,2,5", "sample file=old.txt", or an
+    /// expression of t without blanks, "density f=exp(-abs(t)) lower=-9 upper=9" or "log-density
+    /// f=-abs(t) lower=-9 upper=9"
     #[arg(long, value_name = "WORDS")]
     prior: Option<String>,
     /// total, noisy-total, non-negative: the sum of the true values
@@ -82,15 +106,29 @@ struct Facts {
     #[arg(long, value_name = "V", value_parser = number, allow_hyphen_values = true)]
     total_variance: Option<f64>,
     /// margins: the public sums of the rows of the table, which is given row by row
-    #[arg(long, value_name = "A,B,...", value_parser = number, value_delimiter = ',', allow_hyphen_values = true)]
+    #[arg(
+        long,
+        value_name = "A,B,...",
+        value_parser = number,
+        value_delimiter = ',',
+        allow_hyphen_values = true
+    )]
     rows: Option<Vec<f64>>,
     /// margins: the public sums of its columns
-    #[arg(long, value_name = "A,B,...", value_parser = number, value_delimiter = ',', allow_hyphen_values = true)]
+    #[arg(
+        long,
+        value_name = "A,B,...",
+        value_parser = number,
+        value_delimiter = ',',
+        allow_hyphen_values = true
+    )]
     columns: Option<Vec<f64>>,
-    /// wavelet, trend-filter, multiscale, auto: the graph on the values: line, grid:RxC, or a CSV file of edges u,v or u,v,weight
+    /// wavelet, trend-filter, multiscale, auto: the graph on the values: line, grid:RxC, or a CSV
+    /// file of edges u,v or u,v,weight
     #[arg(long, value_name = "GRAPH")]
     graph: Option<String>,
-    /// What the first value is called in the file of --graph; 1 if not given, and the others count on from there
+    /// What the first value is called in the file of --graph; 1 if not given, and the others count
+    /// on from there
     #[arg(long, value_name = "N", value_parser = count)]
     first_node: Option<u64>,
     /// The column of the CSV input that holds the nodes' names in the file of --graph
@@ -99,6 +137,23 @@ struct Facts {
     /// trend-filter: 0 for values that jump, 1 for slopes that do, 2 for curvatures; 0 if not given
     #[arg(long, value_name = "K", value_parser = count)]
     order: Option<u64>,
+    /// wavelet, wavelet-universal: over how many random spanning trees the result is averaged; 8
+    /// and 1 if not given
+    #[arg(long, value_name = "N", value_parser = count)]
+    trees: Option<u64>,
+    /// ball, ball-projection: the true values have an l_P norm of at most R, such as 1:500
+    #[arg(long, value_name = "P:R")]
+    ball: Option<String>,
+    /// markov-chain: the logarithm of each true value's prior density, up to a constant, as an
+    /// expression of t, such as "-abs(t)/5"
+    #[arg(long, value_name = "EXPRESSION", allow_hyphen_values = true)]
+    log_prior: Option<String>,
+    /// markov-chain: the same for the difference t of each two consecutive values, added to it
+    #[arg(long, value_name = "EXPRESSION", allow_hyphen_values = true)]
+    log_prior_steps: Option<String>,
+    /// markov-chain: the draws of each of four chains, after as many to warm up; 4000 if not given
+    #[arg(long, value_name = "N", value_parser = count)]
+    draws: Option<u64>,
     /// isotonic: the true values decrease; they increase if not given
     #[arg(long)]
     decreasing: bool,
@@ -114,8 +169,11 @@ enum Method {
     Auto,
     /// The release as it is
     None,
-    /// Shrinkage by as much as the release suggests
+    /// Shrinkage by as much as the release suggests, as in Theorem 11 of Balle and Wang: a factor
+    /// below 0 turns values round
     JamesStein,
+    /// The same with a factor of at least 0, which is never worse
+    JamesSteinPositive,
     /// Small values become 0, others move by the threshold
     SoftThreshold,
     /// The soft threshold of least estimated risk
@@ -126,10 +184,20 @@ enum Method {
     Bayes,
     /// The posterior mean under a prior learned from the release
     EmpiricalBayes,
+    /// The posterior mean under --log-prior and --log-prior-steps, by Markov chains
+    MarkovChain,
+    /// The estimator of least proved risk over a --ball that holds the true values
+    Ball,
+    /// The nearest point of a --ball of order 1 or 2
+    BallProjection,
     /// James-Stein scale by scale, on a --graph that is line or grid:RxC
     Multiscale,
-    /// Wavelets of spanning trees of --graph, soft thresholds
+    /// Wavelets of spanning trees of --graph, soft thresholds of least estimated risk (universal
+    /// ones unless the noise is Gaussian)
     Wavelet,
+    /// Wavelets of a spanning tree of --graph, universal soft threshold, as in Section 5.3 of Balle
+    /// and Wang
+    WaveletUniversal,
     /// Trend filtering on --graph
     TrendFilter,
     /// The nearest values that are not negative, with --total of that sum
@@ -142,7 +210,8 @@ enum Method {
     NoisyTotal,
     /// The nearest monotone values
     Isotonic,
-    /// The nearest table with the margins --rows and --columns, and with --non-negative without negative values
+    /// The nearest table with the margins --rows and --columns, and with --non-negative without
+    /// negative values
     Margins,
     /// Rounded to integers
     Integer,
@@ -175,12 +244,26 @@ impl Facts {
             ("first-node", self.first_node.is_some()),
             ("node-column", self.node_column.is_some()),
             ("order", self.order.is_some()),
+            ("trees", self.trees.is_some()),
+            ("ball", self.ball.is_some()),
+            ("log-prior", self.log_prior.is_some()),
+            ("log-prior-steps", self.log_prior_steps.is_some()),
+            ("draws", self.draws.is_some()),
             ("decreasing", self.decreasing),
             ("keep-total", self.keep_total),
         ]
         .into_iter()
         .filter_map(|(name, given)| given.then_some(name))
         .collect()
+    }
+
+    fn ball(&self, method: Method) -> Result<Ball, Failure> {
+        let text = need(method, "ball", &self.ball)?;
+        let parts = text.split_once(':');
+        let (order, radius) = parts.and_then(|(p, r)| p.parse().ok().zip(r.parse().ok())).ok_or(
+            Failure::usage("--ball must be an order and a radius, such as 1:500 or 0.5:20"),
+        )?;
+        Ok(Ball::new(order, radius)?)
     }
 
     fn range(&self) -> Result<Option<(f64, f64)>, Failure> {
@@ -194,7 +277,9 @@ impl Facts {
 
 /// An option that a method cannot do without.
 fn need<T: Clone>(method: Method, name: &str, option: &Option<T>) -> Result<T, Failure> {
-    option.clone().ok_or_else(|| Failure::usage(format!("the method {} needs --{name}", method.name())))
+    option
+        .clone()
+        .ok_or_else(|| Failure::usage(format!("the method {} needs --{name}", method.name())))
 }
 
 impl Method {
@@ -207,9 +292,13 @@ impl Method {
         match self {
             Method::Auto => &["non-negative", "within", "graph", "first-node", "node-column"],
             Method::Multiscale => &["graph", "block"],
-            Method::Wavelet => &["graph", "first-node", "node-column"],
+            Method::Wavelet | Method::WaveletUniversal => {
+                &["graph", "first-node", "node-column", "trees"]
+            }
+            Method::Ball | Method::BallProjection => &["ball"],
+            Method::MarkovChain => &["log-prior", "log-prior-steps", "draws"],
             Method::TrendFilter => &["graph", "first-node", "node-column", "order"],
-            Method::JamesStein => &["towards", "block"],
+            Method::JamesStein | Method::JamesSteinPositive => &["towards", "block"],
             Method::SoftThreshold | Method::HardThreshold => &["threshold"],
             Method::Bayes => &["prior"],
             Method::NonNegative | Method::Total => &["total"],
@@ -225,7 +314,10 @@ impl Method {
     /// Refuses facts that the method does not use.
     fn accepts(self, facts: &Facts) -> Result<(), Failure> {
         if let Some(unused) = facts.given().into_iter().find(|name| !self.uses().contains(name)) {
-            return Err(Failure::usage(format!("--{unused} is not used by the method {}", self.name())));
+            return Err(Failure::usage(format!(
+                "--{unused} is not used by the method {}",
+                self.name()
+            )));
         }
         Ok(())
     }
@@ -238,6 +330,11 @@ impl Method {
             let text = need(self, "graph", &facts.graph)?;
             public_graph::read(&text, given.values.len(), facts.first_node.unwrap_or(1), labels)
         };
+        let trees = |unless_given: usize| match facts.trees {
+            None => Ok(unless_given),
+            Some(trees @ 1..=1000) => Ok(trees as usize),
+            Some(_) => Err(Failure::usage("--trees must be from 1 to 1000")),
+        };
         let thresholding = |kind| {
             let threshold = facts.threshold.map_or(Threshold::Universal, Threshold::Scales);
             Thresholding::new(kind, threshold)
@@ -249,7 +346,8 @@ impl Method {
                     auto = auto.within(lower, upper);
                 }
                 if let Some(text) = &facts.graph {
-                    if let Some((rows, columns)) = public_graph::grid_size(text, given.values.len()) {
+                    if let Some((rows, columns)) = public_graph::grid_size(text, given.values.len())
+                    {
                         for block in [Some(BLOCK), None] {
                             auto = auto.with(Box::new(Multiscale::grid(rows, columns, block)?));
                         }
@@ -261,33 +359,59 @@ impl Method {
                 Box::new(auto)
             }
             Method::None => Box::new(Unchanged),
-            Method::JamesStein => {
-                let target = if facts.towards == Some(TowardsName::Mean) { Target::Mean } else { Target::Zero };
+            Method::JamesStein | Method::JamesSteinPositive => {
+                let target = if facts.towards == Some(TowardsName::Mean) {
+                    Target::Mean
+                } else {
+                    Target::Zero
+                };
                 let block = facts.block.map(|block| usize::try_from(block).unwrap_or(usize::MAX));
-                Box::new(JamesStein { target, positive_part: true, block })
+                let positive_part = self == Method::JamesSteinPositive;
+                Box::new(JamesStein { target, positive_part, block })
             }
             Method::SoftThreshold => Box::new(thresholding(ThresholdKind::Soft)?),
             Method::HardThreshold => Box::new(thresholding(ThresholdKind::Hard)?),
             Method::SureThreshold => Box::new(SureThreshold { kind: ThresholdKind::Soft }),
             Method::Bayes => {
-                let prior = noise_words::prior(&need(self, "prior", &facts.prior)?)?;
+                let prior = words::prior(&need(self, "prior", &facts.prior)?)?;
                 Box::new(SeparableBayes { prior })
             }
             Method::EmpiricalBayes => Box::new(CrossFitted::new(Deconvolution, 4)?),
             Method::Multiscale => {
                 let text = need(self, "graph", &facts.graph)?;
                 let (rows, columns) = public_graph::grid_size(&text, given.values.len())
-                    .ok_or_else(|| Failure::usage("the method multiscale needs a --graph that is line or grid:RxC"))?;
-                let block = facts.block.map_or(BLOCK, |block| usize::try_from(block).unwrap_or(usize::MAX));
+                    .ok_or_else(|| {
+                        Failure::usage(
+                            "the method multiscale needs a --graph that is line or grid:RxC",
+                        )
+                    })?;
+                let block =
+                    facts.block.map_or(BLOCK, |block| usize::try_from(block).unwrap_or(usize::MAX));
                 Box::new(Multiscale::grid(rows, columns, Some(block))?)
             }
-            Method::Wavelet => Box::new(GraphWavelets::new(&graph()?, TREES, 0)?),
+            Method::Wavelet => Box::new(GraphWavelets::new(&graph()?, trees(TREES)?, 0)?),
+            Method::WaveletUniversal => {
+                let wavelets = GraphWavelets::new(&graph()?, trees(1)?, 0)?;
+                Box::new(wavelets.with_universal_threshold())
+            }
+            Method::Ball => Box::new(MinimaxOnBall { ball: facts.ball(self)? }),
+            Method::BallProjection => Box::new(ProjectionOnBall::new(facts.ball(self)?)?),
+            Method::MarkovChain => Box::new(Chain {
+                of_value: Expression::parse(&need(self, "log-prior", &facts.log_prior)?)?,
+                of_step: facts.log_prior_steps.as_deref().map(Expression::parse).transpose()?,
+                draws: usize::try_from(facts.draws.unwrap_or(DRAWS)).unwrap_or(usize::MAX),
+                seed: 0,
+            }),
             Method::TrendFilter => {
                 let order = match facts.order.unwrap_or(0) {
                     0 => Order::Constant,
                     1 => Order::Linear,
                     2 => Order::Quadratic,
-                    other => return Err(Failure::usage(format!("--order is {other}, but it must be 0, 1 or 2"))),
+                    other => {
+                        return Err(Failure::usage(format!(
+                            "--order is {other}, but it must be 0, 1 or 2"
+                        )));
+                    }
                 };
                 Box::new(GraphTrendFilter::new(graph()?, order))
             }
@@ -306,148 +430,105 @@ impl Method {
                 Box::new(NoisyTotal::new(need(self, "total", &facts.total)?, variance)?)
             }
             Method::Isotonic => {
-                let direction = if facts.decreasing { Direction::Decreasing } else { Direction::Increasing };
+                let direction =
+                    if facts.decreasing { Direction::Decreasing } else { Direction::Increasing };
                 Box::new(Monotone { direction })
             }
             Method::Margins => {
-                let (rows, columns) = (need(self, "rows", &facts.rows)?, need(self, "columns", &facts.columns)?);
+                let (rows, columns) =
+                    (need(self, "rows", &facts.rows)?, need(self, "columns", &facts.columns)?);
                 let margins = LinearConstraints::margins(&rows, &columns)?;
-                if facts.non_negative { Box::new(NonNegativeConstraints::new(margins)) } else { Box::new(margins) }
+                if facts.non_negative {
+                    Box::new(NonNegativeConstraints::new(margins))
+                } else {
+                    Box::new(margins)
+                }
             }
             Method::Integer => Box::new(Integers { keep_total: facts.keep_total }),
         })
     }
 }
 
-/// What was done, besides the values.
-#[derive(Debug, Serialize)]
-struct Account<'a> {
-    method: &'a str,
-    risk_before: Option<f64>,
-    risk_after: Option<RiskEstimate>,
-    assumptions: &'a [String],
+/// A prior that is a log density over all values together, sampled by Markov chains.
+#[derive(Debug)]
+struct Chain {
+    of_value: Expression,
+    of_step: Option<Expression>,
+    draws: usize,
+    seed: u64,
 }
 
-#[derive(Debug, Serialize)]
-struct Answer<'a> {
-    #[serde(skip_serializing_if = "Option::is_none")]
-    release: Option<ReleaseRecord>,
-    denoised: Account<'a>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    column: Option<String>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    groups: Option<GroupsRecord>,
-    values: &'a [f64],
-}
-
-/// What was read: values, and what came with them.
-struct Given {
-    values: Vec<f64>,
-    table: Option<CsvTable>,
-    record: Option<ReleaseRecord>,
-    of_query: Option<(String, GroupsRecord)>,
+impl Denoiser for Chain {
+    fn denoise(&self, release: &Release) -> Result<Denoised, DenoisingError> {
+        let ln_prior = |values: &[f64]| {
+            let each: f64 = values.iter().map(|value| self.of_value.at(*value)).sum();
+            let steps = values.windows(2).map(|pair| pair[1] - pair[0]);
+            each + self.of_step.as_ref().map_or(0.0, |of| steps.map(|step| of.at(step)).sum())
+        };
+        let chain = MarkovChain::new(ln_prior, self.draws, self.seed)?;
+        let Posterior { mut denoised, diagnostics } = chain.denoise(release)?;
+        let worst = |of: fn(&Diagnostics) -> f64| diagnostics.iter().map(of).fold(0.0, f64::max);
+        let fewest =
+            diagnostics.iter().map(|found| found.effective_draws).fold(f64::INFINITY, f64::min);
+        denoised.method = format!(
+            "{}: R-hat at most {:.3}, at least {fewest:.0} effective draws, Monte Carlo error at \
+             most {}",
+            denoised.method,
+            worst(|found| found.r_hat),
+            rounded(worst(Diagnostics::monte_carlo_error))
+        );
+        Ok(denoised)
+    }
 }
 
 /// Reads everything, denoises, states the risk, and only then writes.
-pub fn run(arguments: Denoise, format: Format, output: &mut Output) -> Result<(), Failure> {
-    let Denoise { method, noise, input, column, plot, facts } = arguments;
+pub fn run(arguments: Denoise, format: AnswerFormat, output: &mut Output) -> Result<(), Failure> {
+    let Denoise { method, noise, input, column, plot, mut facts } = arguments;
     // What is wrong without the values is said before they are waited for.
     method.accepts(&facts)?;
-    let given_noise = noise.as_deref().map(noise_words::noise).transpose()?;
-    let given = read(input.as_deref(), column.as_deref())?;
+    let given_noise = noise.as_deref().map(words::noise).transpose()?;
+    let given = denoised::read(input.as_deref(), column.as_deref())?;
     if facts.node_column.is_some() && given.table.is_none() {
-        return Err(Failure::usage("--node-column names a column of CSV input, and the input is not CSV"));
+        return Err(Failure::usage(
+            "--node-column names a column of CSV input, and the input is not CSV",
+        ));
+    }
+    if let Some(Event::RandomizedResponse { epsilon, categories }) =
+        given.record.as_ref().map(|record| &record.event)
+        && method == Method::Auto
+    {
+        let survey = estimate::Survey::new(*categories, *epsilon, 0.95, true)?;
+        return survey.of_numbers(&given.values)?.publish(format.of_report()?, output);
     }
     let noise = match (&given.record, given_noise) {
         (Some(_), Some(_)) => {
-            return Err(Failure::usage("the release file says what the noise is: --noise cannot be given as well"));
+            return Err(Failure::usage(
+                "the release file says what the noise is: --noise cannot be given as well",
+            ));
         }
-        (Some(record), None) => noise_of(record)?,
+        (Some(record), None) => denoised::noise_of(record)?,
         (None, Some(noise)) => noise,
-        (None, None) => return Err(Failure::usage("--noise is needed unless the input is a release file")),
+        (None, None) => {
+            return Err(Failure::usage("--noise is needed unless the input is a release file"));
+        }
     };
+    // What the release says of itself need not be said again.
+    if method == Method::Auto && given.record.as_ref().is_some_and(|record| record.count) {
+        facts.non_negative |= facts.within.is_none();
+    }
     let denoiser = method.denoiser(&facts, &given)?;
-    let release = Release::new(given.values, noise)?;
+    let release = Release::new(given.values.clone(), noise)?;
     let mut denoised = denoiser.denoise(&release)?;
     // Values at the ends of the range can overflow an estimate, which is then none.
-    denoised.risk_after = denoised.risk_after.filter(|risk| risk.value.is_finite() && risk.standard_error.is_finite());
+    denoised.risk_after = denoised
+        .risk_after
+        .filter(|risk| risk.value.is_finite() && risk.standard_error.is_finite());
     if let Some(path) = plot {
         let picture = value_plot::svg(&denoised.method, release.values(), &denoised.values);
-        std::fs::write(path, picture).map_err(|error| Failure::while_doing("writing the file of --plot", &error))?;
+        std::fs::write(path, picture)
+            .map_err(|error| Failure::while_doing("writing the file of --plot", &error))?;
     }
     // Standard error that cannot be written to must not keep the answer back.
-    let _ = io::stderr().write_all(statement(&denoised).as_bytes());
-    let (column, groups) = given.of_query.unzip();
-    match (format, given.table, given.record) {
-        (Format::Table, Some(table), _) => {
-            output.write(|stream| table.write(denoised.values.iter().map(|value| exact(*value)), stream))
-        }
-        (Format::Table, None, None) => {
-            output.write(|stream| denoised.values.iter().try_for_each(|value| writeln!(stream, "{}", exact(*value))))
-        }
-        (_, _, release) => output.json(&Answer {
-            release,
-            denoised: Account {
-                method: &denoised.method,
-                risk_before: denoised.risk_before.is_finite().then_some(denoised.risk_before),
-                risk_after: denoised.risk_after,
-                assumptions: &denoised.assumptions,
-            },
-            column,
-            groups,
-            values: &denoised.values,
-        }),
-    }
-}
-
-/// A release file, the answer of a query, a column of a CSV file, or numbers.
-fn read(input: Option<&Path>, column: Option<&str>) -> Result<Given, Failure> {
-    let bytes = match input {
-        Some(path) => {
-            std::fs::read(path).map_err(|error| Failure::while_doing("reading the file of --input", &error))?
-        }
-        None => standard_input()?,
-    };
-    if release_file::looks_like_one(&bytes) {
-        let ReleasedValues { record, values, of_query } = release_file::read(&bytes, column)?;
-        return Ok(Given { values, table: None, record: Some(record), of_query });
-    }
-    let (values, table) = match (input, column) {
-        (Some(path), Some(name)) => {
-            let (table, values) = CsvTable::read(path, name)?;
-            (values, Some(table))
-        }
-        (None, Some(_)) => return Err(Failure::usage("--column of a CSV table needs --input: give the file's name")),
-        (_, None) => (numbers_of_lines(&bytes)?, None),
-    };
-    Ok(Given { values, table, record: None, of_query: None })
-}
-
-fn noise_of(record: &ReleaseRecord) -> Result<NoiseDescription, Failure> {
-    if record.clamp.is_some() {
-        return Err(Failure::usage(
-            "the values of the release file were clamped after noise was added, so that they are no longer a number plus noise; release without --clamp and denoise with --within",
-        ));
-    }
-    Ok(NoiseDescription::of_event(&record.event)?)
-}
-
-fn statement(denoised: &Denoised) -> String {
-    let mut lines = vec![format!("Method: {}.", denoised.method)];
-    lines.push(match (denoised.risk_before.is_finite(), &denoised.risk_after) {
-        (false, _) => "Risk: infinite before, and not estimated after.".to_string(),
-        (true, None) => {
-            format!("Risk: {} before; after, no estimate is known that would hold.", rounded(denoised.risk_before))
-        }
-        (true, Some(after)) => {
-            let kind = if after.unbiased { "unbiased" } else { "not unbiased" };
-            let (value, error) = (rounded(after.value), rounded(after.standard_error));
-            format!(
-                "Risk: {} before, {value} after (estimated, {kind}, standard error {error}).",
-                rounded(denoised.risk_before)
-            )
-        }
-    });
-    lines.extend(denoised.assumptions.iter().map(|assumption| format!("Assumed: {assumption}.")));
-    lines.join("\n") + "\n"
+    let _ = io::stderr().write_all(denoised::statement(&denoised).as_bytes());
+    denoised::write(&denoised, given, format, output)
 }

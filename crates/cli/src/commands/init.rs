@@ -8,7 +8,8 @@ use std::path::PathBuf;
 /// The options of `init`.
 #[derive(clap::Args, Debug)]
 pub struct Init {
-    /// A CSV, Parquet or Arrow file, or a folder of them. Names of columns (and types, where the format states them) are read; no row is
+    /// A CSV, Parquet or Arrow file, or a folder of them. Names of columns (and types, where the
+    /// format states them) are read; no row is
     #[arg(value_name = "DATA")]
     data: PathBuf,
     /// Write the draft here; the file must not exist. Without it the draft goes to standard output
@@ -18,7 +19,7 @@ pub struct Init {
 
 /// Drafts and writes.
 pub fn run(arguments: &Init, output: &mut Output) -> Result<(), Failure> {
-    let draft = reticent_query::draft(&arguments.data)?;
+    let draft = reticent::query::draft(&arguments.data)?;
     let Some(path) = &arguments.output else { return output.text(&draft) };
     let write = || {
         let mut file = std::fs::File::create_new(path)?;
@@ -34,7 +35,8 @@ pub fn run(arguments: &Init, output: &mut Output) -> Result<(), Failure> {
     let path = path.display();
     let _ = writeln!(
         io::stderr(),
-        "{path}: fill in what is marked, from public knowledge only; then make its ledger with `reticent ledger create --policy {path}`"
+        "{path}: fill in what is marked, from public knowledge only; then make its ledger with \
+         `reticent ledger create --policy {path}`"
     );
     Ok(())
 }

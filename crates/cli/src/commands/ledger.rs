@@ -1,12 +1,13 @@
 //! `reticent ledger`: makes the record of what was spent, says whether it is whole, and prints the
 //! anchor to keep elsewhere.
 
+use super::query::block_on;
 use crate::Format;
 use crate::failure::Failure;
-use crate::numbers::rounded_down;
 use crate::output::Output;
-use reticent_ledger::Anchor;
-use reticent_session::{NewLedger, Session};
+use reticent::ledger::Anchor;
+use reticent::{NewLedger, Session};
+use reticent_numerics::digits::rounded_down;
 use serde_json::json;
 use std::io::{self, Write};
 use std::path::PathBuf;
@@ -65,7 +66,8 @@ pub fn say_unnoted(ledger: &NewLedger) {
         // Without standard error there is nobody to tell.
         let _ = writeln!(
             io::stderr(),
-            "no note of the ledger could be left in {} ({}): another ledger for the data there will not be noticed",
+            "no note of the ledger could be left in {} ({}): another ledger for the data there \
+             will not be noticed",
             unnoted.folder.display(),
             unnoted.reason
         );
@@ -76,14 +78,15 @@ pub fn say_unnoted(ledger: &NewLedger) {
 pub fn run(arguments: &LedgerCommand, format: Format, output: &mut Output) -> Result<(), Failure> {
     match &arguments.action {
         Action::Create { policy, another_budget } => {
-            let session = Session::load(policy)?;
+            let session = block_on(Session::open(policy))?;
             let made = session.create_ledger(*another_budget)?;
             say_unnoted(&made);
             let budget = session.policy().budget();
             match format {
                 Format::Json => output.json(&made),
                 Format::Table => output.text(&format!(
-                    "A new ledger was created: {}\nNothing counts as spent: all of epsilon {} and delta {} is left.\nIt protects {}.\n",
+                    "A new ledger was created: {}\nNothing counts as spent: all of epsilon {} and \
+                     delta {} is left.\nIt protects {}.\n",
                     made.path.display(),
                     rounded_down(budget.epsilon()),
                     rounded_down(budget.delta()),
@@ -92,23 +95,25 @@ pub fn run(arguments: &LedgerCommand, format: Format, output: &mut Output) -> Re
             }
         }
         Action::Adopt { policy, another_budget } => {
-            let adopted = Session::load(policy)?.adopt(*another_budget)?;
+            let adopted = block_on(Session::open(policy))?.adopt(*another_budget)?;
             say_unnoted(&adopted);
             match format {
                 Format::Json => output.json(&adopted),
                 Format::Table => output.text(&format!(
-                    "The ledger {} protects {}. What was spent stays spent, and answers stay stored.\n",
+                    "The ledger {} protects {}. What was spent stays spent, and answers stay \
+                     stored.\n",
                     adopted.path.display(),
                     adopted.protects
                 )),
             }
         }
         Action::Verify { policy, anchor } => {
-            let session = Session::load(policy)?;
+            let session = block_on(Session::open(policy))?;
             let anchor = match anchor {
                 None => None,
                 Some(text) => Some(
-                    text.parse::<Anchor>().map_err(|error| Failure::usage(format!("--anchor is {text}: {error}")))?,
+                    text.parse::<Anchor>()
+                        .map_err(|error| Failure::usage(format!("--anchor is {text}: {error}")))?,
                 ),
             };
             let found = session.verify(anchor.as_ref())?;
@@ -121,7 +126,7 @@ pub fn run(arguments: &LedgerCommand, format: Format, output: &mut Output) -> Re
             }
         }
         Action::Anchor { policy } => {
-            let session = Session::load(policy)?;
+            let session = block_on(Session::open(policy))?;
             let anchor = session.anchor()?;
             match format {
                 Format::Json => output.json(&json!({ "anchor": anchor.to_string() })),

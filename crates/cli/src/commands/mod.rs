@@ -3,8 +3,11 @@
 pub mod account;
 pub mod budget;
 pub mod calibrate;
+pub mod check;
 pub mod choose;
 pub mod denoise;
+pub mod errors;
+pub mod estimate;
 pub mod explain;
 pub mod init;
 pub mod ledger;
@@ -12,4 +15,3 @@ pub mod mechanisms;
 pub mod noise;
 pub mod profile;
 pub mod query;
-pub mod reproduce;

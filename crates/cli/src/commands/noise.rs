@@ -1,85 +1,215 @@
 //! `reticent noise`: numbers in, private numbers out.
 
 use crate::Format;
+use crate::commands::calibrate::{missing, stated_for};
 use crate::failure::Failure;
-use crate::options::{Budget, Options, OwnParameters, Sensitivities, Shape, count};
+use crate::options::{
+    BudgetOptions, ClampOption, DimensionOption, SensitivityOptions, Words, count,
+};
 use crate::output::Output;
-use crate::registry::{self, Entry};
+use crate::random_scale::{ASSUMED, Found, Optimisation, OptimiseOptions};
 use crate::release::{Coverage, Data, Finished, Source};
-use crate::request::{Purpose, Request};
-use reticent_mechanisms::Mechanism;
+use crate::stated::{Known, Stated};
+use reticent_events::Event;
+use reticent_mechanisms::{
+    Budget, Mechanism, MechanismError, MechanismKind, MechanismSpec, described,
+};
+use std::io::{self, Write};
 
-/// The most draws without input: their values are held in memory, so that an answer is never half of one.
+/// The most draws without input: their values are held in memory, so that an answer is never half
+/// of one.
 const LARGEST_COUNT: u64 = 100_000_000;
 
 /// The options of `noise`.
 #[derive(clap::Args, Debug)]
 pub struct Noise {
-    /// The mechanism (see `reticent mechanisms`)
-    #[arg(value_parser = registry::entry_named, value_name = "MECHANISM")]
-    mechanism: &'static Entry,
+    #[command(flatten)]
+    mechanism: Words,
     #[command(flatten)]
     source: Source,
     /// Draw this many times pure noise, and read nothing
-    #[arg(long, value_name = "N", value_parser = count, allow_hyphen_values = true, conflicts_with = "input")]
+    #[arg(
+        long,
+        value_name = "N",
+        value_parser = count,
+        allow_hyphen_values = true,
+        conflicts_with = "input"
+    )]
     count: Option<u64>,
     #[command(flatten)]
-    budget: Budget,
+    budget: BudgetOptions,
     #[command(flatten)]
-    own: OwnParameters,
+    optimise: OptimiseOptions,
     #[command(flatten)]
-    sensitivities: Sensitivities,
+    sensitivity: SensitivityOptions,
     #[command(flatten)]
-    shape: Shape,
+    dimension: DimensionOption,
+    #[command(flatten)]
+    clamp: ClampOption,
+}
+
+type Made = (Box<dyn Mechanism>, Option<Found>);
+
+/// Noise that is calibrated to a budget, or optimised first, or with its parameters as they are.
+enum Wanted {
+    Optimised(Optimisation, Budget, Stated),
+    Calibrated(MechanismSpec, Budget, Stated),
+    Described(Event),
+}
+
+impl Wanted {
+    fn new(arguments: &Noise) -> Result<Self, Failure> {
+        if let Some(optimisation) = arguments.optimise.wanted(&arguments.mechanism)? {
+            let stated =
+                arguments.sensitivity.stated().unwrap_or(Known::OfOneNumber(ASSUMED.0).into());
+            return Ok(Wanted::Optimised(optimisation, arguments.budget.budget()?, stated));
+        }
+        if arguments.budget.epsilon.is_none() && arguments.budget.delta.is_none() {
+            if arguments.sensitivity.stated().is_some() {
+                return Err(Failure::usage(
+                    "a sensitivity is an option of noise that is calibrated to --epsilon; with the \
+                     mechanism's own parameters it is one of them, `sensitivity=`",
+                ));
+            }
+            return Ok(Wanted::Described(arguments.mechanism.read()?));
+        }
+        let spec: MechanismSpec = arguments.mechanism.read()?;
+        let stated = stated_for(&spec, &arguments.sensitivity)?.ok_or_else(|| missing(&spec))?;
+        Ok(Wanted::Calibrated(spec, arguments.budget.budget()?, stated))
+    }
+
+    /// The mechanism, with what was found if it was optimised.
+    fn mechanism(&self, dimension: Option<u64>) -> Result<Made, Failure> {
+        Ok(match self {
+            Wanted::Optimised(optimisation, budget, stated) => {
+                let found = optimisation.run(stated, dimension, *budget)?;
+                (found.mechanism(), Some(found))
+            }
+            Wanted::Calibrated(spec, budget, stated) => {
+                (spec.calibrate(&stated.sensitivity(dimension)?, *budget)?, None)
+            }
+            Wanted::Described(event) => (described(event)?, None),
+        })
+    }
+
+    /// How many numbers there are bounds for.
+    fn numbers(&self) -> Option<u64> {
+        match self {
+            Wanted::Calibrated(spec, _, _) => spec.numbers().map(|numbers| numbers as u64),
+            Wanted::Optimised(..) | Wanted::Described(_) => None,
+        }
+    }
+
+    /// Whether the mechanism is another one for another number of numbers.
+    fn depends_on_dimension(&self) -> bool {
+        match self {
+            Wanted::Optimised(_, _, stated) | Wanted::Calibrated(_, _, stated) => {
+                matches!(stated.known, Known::Norm { .. })
+            }
+            Wanted::Described(_) => false,
+        }
+    }
+
+    /// What the guarantee is about: a sensitivity of one number is about each number by itself.
+    fn stated(&self, mechanism: &dyn Mechanism) -> Option<Stated> {
+        match self {
+            _ if mechanism.kind() == MechanismKind::RandomizedResponse => None,
+            Wanted::Optimised(_, _, stated) | Wanted::Calibrated(_, _, stated) => {
+                Some(stated.clone())
+            }
+            Wanted::Described(Event::GeneralizedGaussian { sensitivities, .. })
+                if sensitivities.len() > 1 =>
+            {
+                Some(Known::PerElement(sensitivities.clone(), None).into())
+            }
+            Wanted::Described(Event::RandomScaleLaplaceVector { sensitivity, .. }) => {
+                Some(Known::Norm { order: 1.0, bound: *sensitivity }.into())
+            }
+            Wanted::Described(event) => {
+                event.sensitivity().map(|distance| Known::OfOneNumber(distance).into())
+            }
+        }
+    }
 }
 
 /// Reads and checks everything, draws everything, states the guarantee, and only then writes.
 pub fn run(arguments: Noise, format: Format, output: &mut Output) -> Result<(), Failure> {
-    let Noise { mechanism, source, count, budget, own, sensitivities, shape } = arguments;
-    let purpose = if budget.epsilon.is_some() { Purpose::Calibrate } else { Purpose::Describe };
-    let request = Request::new(mechanism, purpose, Options { budget, sensitivities, shape, own })?;
-    // A wrong request is refused before it waits for input.
-    let mechanism = request.for_a_try().mechanism()?;
-
+    let wanted = Wanted::new(&arguments)?;
+    let Noise { source, count, clamp, dimension, sensitivity, .. } = arguments;
+    let said = dimension.dimension;
+    // A wrong request is refused before it waits for input, when a vector's length is not known.
+    let (mechanism, mut found) = wanted.mechanism(said.or(wanted.numbers()).or(Some(1)))?;
+    let mut mechanism = clamp.apply(mechanism)?;
     let data = match count {
-        Some(count) => Data { table: None, numbers: zeros(count, &request, &*mechanism)? },
+        Some(count) => Data { table: None, numbers: zeros(count, &clamp, &*mechanism)? },
         None => source.read()?,
     };
-    let request = request.for_numbers(data.numbers.len())?;
-    let mechanism = request.mechanism()?;
+    let numbers = data.numbers.len();
+    let stated = wanted.stated(&*mechanism);
+    if let Some(stated) = &stated {
+        stated.of_numbers(numbers, said)?;
+    }
+    if wanted.depends_on_dimension() {
+        let made = wanted.mechanism(Some(numbers as u64))?;
+        (mechanism, found) = (clamp.apply(made.0)?, made.1);
+    }
     let mut random = source.random()?;
-    let (values, lattice) = match request.entry().choose {
-        Some(choose) => (vec![choose(&request, &data.numbers, &mut *random)? as f64 + 1.0], None),
+    let (values, lattice) = match mechanism.choose(&data.numbers, &mut *random) {
+        Some(chosen) => (vec![chosen.map_err(drawing)? as f64 + 1.0], None),
         None => {
-            // A sensitivity of one number, or none at all, is about each number by itself.
-            let numbers = data.numbers.len();
-            let coordinates = request.sensitivity().map_or(Ok(1), |sensitivity| sensitivity.coordinates(numbers))?;
+            let coordinates =
+                stated.as_ref().map_or(Ok(1), |stated| stated.coordinates(numbers))?;
             let (values, spacing) = data.release(coordinates, &*mechanism, &mut *random)?;
             (values, Some(spacing))
         }
     };
     let coverage = match (count, lattice) {
         (Some(_), _) => Coverage::Nothing,
-        (None, None) => Coverage::Choice(data.numbers.len()),
-        (None, Some(_)) => Coverage::Numbers(request.sensitivity().ok(), values.len()),
+        (None, None) => Coverage::Choice(numbers),
+        (None, Some(_)) => Coverage::Numbers(stated, values.len()),
     };
-    let provenance = random.provenance();
-    let clamp = request.clamp()?;
-    let finished =
-        Finished { mechanism: &*mechanism, coverage, values: &values, lattice, table: data.table, provenance, clamp };
+    let finished = Finished {
+        mechanism: &*mechanism,
+        coverage,
+        values: &values,
+        lattice,
+        table: data.table,
+        provenance: random.provenance(),
+        clamp: clamp.range()?,
+    };
+    if let Some(found) = found {
+        let assumed = match sensitivity.stated() {
+            None => format!(" ({})", ASSUMED.1),
+            Some(_) => String::new(),
+        };
+        let _ = writeln!(io::stderr(), "{}{assumed}", found.record().sentence());
+    }
     finished.publish(format, output)
 }
 
-/// What noise is added to when there is no input.
-fn zeros(count: u64, request: &Request, mechanism: &dyn Mechanism) -> Result<Vec<f64>, Failure> {
-    if !(1..=LARGEST_COUNT).contains(&count) {
-        return Err(Failure::usage(format!("--count is {count}, but it must be from 1 to {LARGEST_COUNT}")));
+/// The request was right, so that it was the noise that could not be drawn.
+fn drawing(error: MechanismError) -> Failure {
+    match error {
+        MechanismError::Noise(error) => Failure::Fault(error.to_string()),
+        error => error.into(),
     }
-    let given = request.options().given();
-    if let Some(range) = ["bounds", "clamp"].into_iter().find(|name| given.contains(name)) {
+}
+
+/// What noise is added to when there is no input.
+fn zeros(count: u64, clamp: &ClampOption, mechanism: &dyn Mechanism) -> Result<Vec<f64>, Failure> {
+    if !(1..=LARGEST_COUNT).contains(&count) {
         return Err(Failure::usage(format!(
-            "--count draws noise alone, which --{range} would make depend on an answer"
+            "--count is {count}, but it must be from 1 to {LARGEST_COUNT}"
         )));
+    }
+    let bounded = matches!(
+        mechanism.kind(),
+        MechanismKind::TruncatedGeneralizedGaussian | MechanismKind::InflatedGeneralizedGaussian
+    );
+    if clamp.clamp.is_some() || bounded {
+        return Err(Failure::usage(
+            "--count draws noise alone, which --clamp or bounds would make depend on an answer",
+        ));
     }
     if mechanism.errors().is_none() {
         let name = mechanism.name();

@@ -2,17 +2,15 @@
 
 use crate::Format;
 use crate::failure::Failure;
-use crate::numbers::{exact, rounded};
-use crate::options::{Options, OwnParameters, Sensitivities, Shape, number};
+use crate::options::{Words, number};
 use crate::output::Output;
 use crate::plot::{Chart, Curve};
 use crate::progress::Progress;
-use crate::registry::{self, Entry};
 use crate::report::Interval;
-use crate::request::{Purpose, Request};
 use crate::table::Table;
 use reticent_events::Event;
-use reticent_mechanisms::Mechanism;
+use reticent_mechanisms::{Mechanism, described};
+use reticent_numerics::digits::exact;
 use serde::Serialize;
 use std::path::PathBuf;
 
@@ -28,21 +26,20 @@ const LARGEST_EPSILON: f64 = 700.0;
 /// The options of `profile`.
 #[derive(clap::Args, Debug)]
 pub struct Profile {
-    /// The mechanism (see `reticent mechanisms`)
-    #[arg(value_parser = registry::entry_named, value_name = "MECHANISM")]
-    mechanism: &'static Entry,
+    #[command(flatten)]
+    mechanism: Words,
     /// Where to evaluate the profile: one loss or several; a whole curve if not given
-    #[arg(long, value_name = "E1,E2,...", value_parser = number, value_delimiter = ',', allow_hyphen_values = true)]
+    #[arg(
+        long,
+        value_name = "E1,E2,...",
+        value_parser = number,
+        value_delimiter = ',',
+        allow_hyphen_values = true
+    )]
     epsilon: Option<Vec<f64>>,
     /// Draw the profile to this file, as SVG
     #[arg(long, value_name = "FILE.svg")]
     plot: Option<PathBuf>,
-    #[command(flatten)]
-    own: OwnParameters,
-    #[command(flatten)]
-    sensitivities: Sensitivities,
-    #[command(flatten)]
-    shape: Shape,
 }
 
 #[derive(Clone, Copy, Debug, Serialize)]
@@ -62,23 +59,19 @@ struct Answer {
 
 /// Evaluates the profile where it was asked for.
 pub fn run(arguments: Profile, format: Format, output: &mut Output) -> Result<(), Failure> {
-    let Profile { mechanism, epsilon, plot, own, mut sensitivities, shape } = arguments;
-    let sensitivity_given = Options { sensitivities: sensitivities.clone(), ..Options::default() }.given();
-    if sensitivity_given.is_empty() && mechanism.made_of.contains(&"sensitivity") {
-        sensitivities.sensitivity = Some(1.0);
-    }
-    let options = Options { sensitivities, shape, own, ..Options::default() };
-    let request = Request::new(mechanism, Purpose::Describe, options)?;
-    let mechanism = request.mechanism()?;
-    let sensitivity = request.sensitivity().map_or(String::new(), |sensitivity| format!(", {sensitivity}"));
-    let curve = if epsilon.is_none() || plot.is_some() { curve_of(&*mechanism)? } else { Vec::new() };
+    let Profile { mechanism, epsilon, plot } = arguments;
+    let event: Event = mechanism.read()?;
+    let mechanism = described(&event)?;
+    let curve =
+        if epsilon.is_none() || plot.is_some() { curve_of(&*mechanism)? } else { Vec::new() };
     let profile = match &epsilon {
         Some(losses) => points(&*mechanism, losses.iter().copied())?,
         None => curve.clone(),
     };
     if let Some(path) = plot {
-        let picture = chart(&*mechanism, &sensitivity, &curve).svg();
-        std::fs::write(path, picture).map_err(|error| Failure::while_doing("writing the file of --plot", &error))?;
+        let picture = chart(&*mechanism, &event, &curve).svg();
+        std::fs::write(path, picture)
+            .map_err(|error| Failure::while_doing("writing the file of --plot", &error))?;
     }
     match format {
         Format::Json => output.json(&Answer {
@@ -98,7 +91,10 @@ pub fn run(arguments: Profile, format: Format, output: &mut Output) -> Result<()
     }
 }
 
-fn points(mechanism: &dyn Mechanism, losses: impl ExactSizeIterator<Item = f64>) -> Result<Vec<Point>, Failure> {
+fn points(
+    mechanism: &dyn Mechanism,
+    losses: impl ExactSizeIterator<Item = f64>,
+) -> Result<Vec<Point>, Failure> {
     let mut progress = Progress::new("evaluating the profile", losses.len(), 1);
     let point = |(done, epsilon)| {
         progress.reach(done);
@@ -110,7 +106,8 @@ fn points(mechanism: &dyn Mechanism, losses: impl ExactSizeIterator<Item = f64>)
 /// The profile from 0 to where delta is a trillionth of what it is at 0, in equal steps.
 fn curve_of(mechanism: &dyn Mechanism) -> Result<Vec<Point>, Failure> {
     let start = mechanism.delta(0.0)?.upper();
-    let is_deep = |epsilon| Ok::<_, Failure>(mechanism.delta(epsilon)?.upper() <= CURVE_DEPTH * start);
+    let is_deep =
+        |epsilon| Ok::<_, Failure>(mechanism.delta(epsilon)?.upper() <= CURVE_DEPTH * start);
     let mut end = 1.0;
     if is_deep(end)? {
         while end > f64::EPSILON && is_deep(end / 2.0)? {
@@ -132,19 +129,15 @@ fn curve_of(mechanism: &dyn Mechanism) -> Result<Vec<Point>, Failure> {
     points(mechanism, (0..STEPS + 1).map(|index| index as f64 * end / STEPS as f64))
 }
 
-fn chart(mechanism: &dyn Mechanism, sensitivity: &str, curve: &[Point]) -> Chart {
-    // The sensitivity is there already, as it was said.
-    let parameters = mechanism.parameters().into_iter().filter(|(name, _)| *name != "sensitivity");
-    let parameters = parameters.map(|(name, value)| format!(", {name} {}", rounded(value)));
-    let parameters: String = parameters.collect();
+fn chart(mechanism: &dyn Mechanism, event: &Event, curve: &[Point]) -> Chart {
     Chart {
         title: format!("Privacy profile of {}", mechanism.name()),
         horizontal: "privacy loss \u{3b5} (nats)".into(),
-        vertical: "\u{3b4}(\u{3b5}), the least exception (a probability)".into(),
+        vertical: "\u{3b4}(\u{3b5}), the least that is proved".into(),
         floor: curve.first().map_or(0.0, |point| CURVE_DEPTH * point.delta.upper),
         mark: None,
         curves: vec![Curve {
-            name: format!("scale {}{parameters}{sensitivity}: certified upper bound", rounded(mechanism.scale())),
+            name: format!("{event}: certified upper bound"),
             points: curve.iter().map(|point| (point.epsilon, point.delta.upper)).collect(),
         }],
     }

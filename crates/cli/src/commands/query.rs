@@ -1,13 +1,14 @@
 //! `reticent query`: SQL over private tables.
 
+use crate::AnswerFormat;
 use crate::answer_table::{csv, parquet, people};
 use crate::commands::ledger::say_unnoted;
 use crate::failure::Failure;
 use crate::options::number;
 use crate::output::Output;
-use crate::{AnswerFormat, scan_progress};
-use reticent_query::Options;
-use reticent_session::{Ask, Progress, Session};
+use crate::scan_progress::ScanProgress;
+use reticent::query::Options;
+use reticent::{Ask, Error, Progress, Session};
 use std::io::{self, IsTerminal, Write};
 use std::path::PathBuf;
 
@@ -20,7 +21,7 @@ pub struct Asked {
     /// The privacy loss that the query may cost; otherwise what the SQL or the policy says
     #[arg(long, value_name = "E", value_parser = number, allow_hyphen_values = true)]
     epsilon: Option<f64>,
-    /// The exception that the query may cost; 0 for a pure promise
+    /// The delta that the query may cost; 0 for pure differential privacy
     #[arg(long, value_name = "D", value_parser = number, allow_hyphen_values = true)]
     delta: Option<f64>,
     /// The most groups of the answer in which one privacy unit counts
@@ -35,17 +36,26 @@ pub struct Asked {
 }
 
 impl Asked {
-    /// The text of the query.
-    pub fn sql(&self) -> Result<String, Failure> {
-        if self.sql != "-" {
-            return Ok(self.sql.clone());
-        }
-        io::read_to_string(io::stdin().lock()).map_err(|error| Failure::while_doing("reading the query", &error))
-    }
-
-    /// What the command line says about the cost.
-    pub fn options(&self) -> Options {
-        Options { epsilon: self.epsilon, delta: self.delta, max_groups: self.max_groups, max_rows: self.max_rows }
+    /// Opens the policy and has something done with the question.
+    pub fn asked<T>(
+        &self,
+        run: impl AsyncFnOnce(Ask<'_>) -> Result<T, Error>,
+    ) -> Result<T, Failure> {
+        let sql = match self.sql.as_str() {
+            "-" => io::read_to_string(io::stdin().lock())
+                .map_err(|error| Failure::while_doing("reading the query", &error))?,
+            sql => sql.to_owned(),
+        };
+        let options = Options {
+            epsilon: self.epsilon,
+            delta: self.delta,
+            max_groups: self.max_groups,
+            max_rows: self.max_rows,
+        };
+        block_on(async {
+            let session = Session::open(&self.policy).await?;
+            run(session.ask(sql).options(options)).await
+        })
     }
 }
 
@@ -57,13 +67,40 @@ pub struct Query {
     /// Pay for a new answer although this query was answered before
     #[arg(long)]
     fresh: bool,
+    /// Who asks: recorded in the ledger, and shown by `reticent budget`
+    #[arg(long, value_name = "NAME")]
+    asker: Option<String>,
 }
 
-/// A runtime for the query engine.
-pub fn runtime() -> Result<tokio::runtime::Runtime, Failure> {
-    tokio::runtime::Builder::new_multi_thread()
-        .build()
-        .map_err(|error| Failure::while_doing("starting threads", &error))
+/// Runs what the library does in the background.
+pub fn block_on<T>(future: impl Future<Output = Result<T, Error>>) -> Result<T, Failure> {
+    let runtime = tokio::runtime::Builder::new_multi_thread().enable_time().build();
+    let runtime = runtime.map_err(|error| Failure::while_doing("starting threads", &error))?;
+    Ok(runtime.block_on(future)?)
+}
+
+/// What happens while a question is answered, on standard error; without it there is nobody to
+/// tell.
+fn tell(progress: Progress, scan: &ScanProgress) {
+    match progress {
+        Progress::Rows(rows) => scan.add(rows),
+        Progress::Created(ledger) => {
+            let path = ledger.path.display();
+            let _ = writeln!(
+                io::stderr(),
+                "A new ledger was created: {path}; nothing counts as spent."
+            );
+            say_unnoted(&ledger);
+        }
+        Progress::Waiting { entry, at_most } => {
+            let _ = writeln!(
+                io::stderr(),
+                "the same query is being computed by another process (entry {entry} of the \
+                 ledger): waiting for its answer, {} seconds at most",
+                at_most.as_secs()
+            );
+        }
+    }
 }
 
 /// Answers and prints.
@@ -73,50 +110,39 @@ pub fn run(arguments: &Query, format: AnswerFormat, output: &mut Output) -> Resu
             "Parquet is not for terminals: send standard output to a file, as in > answer.parquet",
         ));
     }
-    let session = Session::load(&arguments.asked.policy)?;
-    let sql = arguments.asked.sql()?;
-    let ask = Ask { sql: &sql, options: arguments.asked.options(), fresh: arguments.fresh };
     // The words of a panic could be made of a row; that the query failed is said below.
     std::panic::set_hook(Box::new(|_| ()));
-    let progress = scan_progress::ScanProgress::new();
-    let reached = progress.clone();
-    let reply = runtime()?.block_on(session.ask(&ask, move |progress| match progress {
-        Progress::Rows(rows) => reached.add(rows),
-        Progress::Created(ledger) => {
-            // Without standard error there is nobody to tell.
-            let _ = writeln!(
-                io::stderr(),
-                "A new ledger was created: {}; nothing counts as spent.",
-                ledger.path.display()
-            );
-            say_unnoted(&ledger);
+    let scan = ScanProgress::new();
+    let told = scan.clone();
+    let answer = arguments.asked.asked(async |mut ask| {
+        ask = ask.progress(move |progress| tell(progress, &told));
+        if arguments.fresh {
+            ask = ask.fresh();
         }
-        Progress::Waiting { entry, at_most } => {
-            // Without standard error there is nobody to tell.
-            let _ = writeln!(
-                io::stderr(),
-                "the same query is being computed by another process (entry {entry} of the ledger): waiting for its answer, {} seconds at \
-                 most",
-                at_most.as_secs()
-            );
+        if let Some(asker) = &arguments.asker {
+            ask = ask.asker(asker);
         }
-    }));
-    progress.done();
-    let reply = reply?;
-    if reply.stored && format != AnswerFormat::Table {
+        ask.await
+    });
+    scan.done();
+    let answer = answer?;
+    if answer.stored && format != AnswerFormat::Table {
         // Without standard error the answer still speaks.
-        let _ =
-            writeln!(io::stderr(), "answered before (entry {} of the ledger): nothing was spent", reply.record.entry);
+        let _ = writeln!(
+            io::stderr(),
+            "answered before (entry {} of the ledger): nothing was spent",
+            answer.record.entry
+        );
     }
     match format {
         AnswerFormat::Json => output.write(|stream| {
-            stream.write_all(&reply.bytes)?;
+            stream.write_all(&answer.bytes)?;
             stream.write_all(b"\n")
         }),
-        AnswerFormat::Table => output.text(&people(&reply)),
-        AnswerFormat::Csv => output.text(&csv(&reply.record)?),
+        AnswerFormat::Table => output.text(&people(&answer)),
+        AnswerFormat::Csv => output.text(&csv(&answer.record)?),
         AnswerFormat::Parquet => {
-            let bytes = parquet(&reply.record)?;
+            let bytes = parquet(&answer)?;
             output.write(|stream| stream.write_all(&bytes))
         }
     }

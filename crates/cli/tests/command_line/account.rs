@@ -17,20 +17,35 @@ fn bracket(value: &Value) -> (f64, f64) {
     (value["lower"].as_f64().unwrap(), value["upper"].as_f64().unwrap())
 }
 
-/// Exact figures: reference/composition.json for ten Laplace releases; k Gaussians of scale sigma sqrt(k) are one of scale sigma
-/// (reference/gaussian_sigma.json).
+/// Exact figures: reference/composition.json for ten Laplace releases; k Gaussians of scale sigma
+/// sqrt(k) are one of scale sigma (reference/gaussian_sigma.json).
 #[test]
 fn brackets_hold_known_figures() {
     let answer = account(&["laplace scale=10 times=10"], "--delta 1e-6 --format json").json();
     let (lower, upper) = bracket(&answer["epsilon"]);
-    assert!(lower <= 0.998_978_089_447_219_8 && 0.998_978_089_447_219_8 <= upper && upper - lower < 1e-4, "{answer}");
+    assert!(
+        lower <= 0.998_978_089_447_219_8
+            && 0.998_978_089_447_219_8 <= upper
+            && upper - lower < 1e-4,
+        "{answer}"
+    );
     assert_eq!(answer["delta"], 1e-6);
-    let answer = account(&["gaussian sigma=37.30631634815942 times=100"], "--delta 1e-5 --format json").json();
+    let answer =
+        account(&["gaussian sigma=37.30631634815942 times=100"], "--delta 1e-5 --format json")
+            .json();
     let (lower, upper) = bracket(&answer["epsilon"]);
-    assert!((lower - 1.0).abs() < 1e-11 && (upper - 1.0).abs() < 1e-11 && lower <= upper, "{answer}");
-    let answer = account(&["gaussian sigma=37.30631634815942 times=100"], "--epsilon 1 --format json").json();
+    assert!(
+        (lower - 1.0).abs() < 1e-11 && (upper - 1.0).abs() < 1e-11 && lower <= upper,
+        "{answer}"
+    );
+    let answer =
+        account(&["gaussian sigma=37.30631634815942 times=100"], "--epsilon 1 --format json")
+            .json();
     let (lower, upper) = bracket(&answer["delta"]);
-    assert!((lower / 1e-5 - 1.0).abs() < 1e-10 && (upper / 1e-5 - 1.0).abs() < 1e-10 && lower <= upper, "{answer}");
+    assert!(
+        (lower / 1e-5 - 1.0).abs() < 1e-10 && (upper / 1e-5 - 1.0).abs() < 1e-10 && lower <= upper,
+        "{answer}"
+    );
     assert_eq!(answer["epsilon"], 1.0);
 }
 
@@ -43,9 +58,13 @@ fn every_accountant_has_its_say() {
     assert!(lower > 0.0 && upper - lower <= 1e-4 * upper, "{answer}");
     assert_eq!(answer["releases"], 1005);
     let accountants = answer["accountants"].as_object().unwrap();
-    for name in ["loss-distribution", "gaussian-dp", "optimal", "renyi", "zcdp", "advanced", "basic"] {
+    for name in
+        ["loss-distribution", "gaussian-dp", "optimal", "renyi", "zcdp", "advanced", "basic"]
+    {
         match &accountants[name]["epsilon"] {
-            Value::Null => assert!(accountants[name]["not_covered"].is_string(), "{name}: {answer}"),
+            Value::Null => {
+                assert!(accountants[name]["not_covered"].is_string(), "{name}: {answer}")
+            }
             figure => {
                 let (least, most) = bracket(figure);
                 assert!(least <= lower && upper <= most, "{name}: {answer}");
@@ -56,7 +75,9 @@ fn every_accountant_has_its_say() {
     let text = account(&events, "--delta 1e-6").done();
     assert!(text.starts_with("releases  1005\ndelta     1e-6\nepsilon   from 19.43"), "{text}");
     assert!(text.contains("does not cover gaussian: "), "{text}");
-    let finer = account(&["laplace scale=10 times=10"], "--delta 1e-6 --precision 1e-6 --format json").json();
+    let finer =
+        account(&["laplace scale=10 times=10"], "--delta 1e-6 --precision 1e-6 --format json")
+            .json();
     let (lower, upper) = bracket(&finer["epsilon"]);
     assert!(upper - lower <= 1e-6 * upper, "{finer}");
 }
@@ -66,18 +87,24 @@ fn every_accountant_has_its_say() {
 /// by the scale twice made it 8.)
 #[test]
 fn truncated_laplace_noise_is_read_in_the_units_it_was_written_in() {
-    let calibrated =
-        reticent("calibrate truncated-laplace --epsilon 4 --delta 1e-6 --sensitivity 1 --format json").json();
+    let calibrated = reticent(
+        "calibrate truncated-laplace --epsilon 4 --delta 1e-6 --sensitivity 1 --format json",
+    )
+    .json();
     let event = calibrated["event"].to_string();
     let support = calibrated["parameters"]["support"].as_f64().unwrap();
     assert!((support / 4.275_969_491_973_291 - 1.0).abs() < 1e-12, "{calibrated}");
-    let typed = format!("truncated-laplace scale=0.25 support={support}");
+    let in_scales = &calibrated["event"]["support_in_scales"];
+    let typed = format!("truncated-laplace scale=0.25 support_in_scales={in_scales}");
     let from_file = |more: &str, times: u64| {
-        let events = format!(r#"[{{"mechanism": "repetition", "times": {times}, "event": {event}}}]"#);
-        reticent_with_input(&format!("account --events - {more} --format json"), events.as_bytes()).json()
+        let events =
+            format!(r#"[{{"mechanism": "repetition", "times": {times}, "event": {event}}}]"#);
+        reticent_with_input(&format!("account --events - {more} --format json"), events.as_bytes())
+            .json()
     };
-    let from_words =
-        |more: &str, times: u64| account(&[&format!("{typed} times={times}")], &format!("{more} --format json")).json();
+    let from_words = |more: &str, times: u64| {
+        account(&[&format!("{typed} times={times}")], &format!("{more} --format json")).json()
+    };
     for answer in [from_file("--delta 1e-6", 2), from_words("--delta 1e-6", 2)] {
         assert_eq!(
             (&answer["epsilon"]["lower"], &answer["epsilon"]["upper"]),
@@ -87,7 +114,10 @@ fn truncated_laplace_noise_is_read_in_the_units_it_was_written_in() {
     }
     for answer in [from_file("--epsilon 4", 1), from_words("--epsilon 4", 1)] {
         let (lower, upper) = bracket(&answer["delta"]);
-        assert!(lower <= 1e-6 * (1.0 + 1e-12) && upper >= 1e-6 * (1.0 - 1e-9) && upper - lower < 1e-15, "{answer}");
+        assert!(
+            lower <= 1e-6 * (1.0 + 1e-12) && upper >= 1e-6 * (1.0 - 1e-9) && upper - lower < 1e-15,
+            "{answer}"
+        );
     }
     for answer in [from_file("--delta 3e-6", 2), from_words("--delta 3e-6", 2)] {
         let (lower, upper) = bracket(&answer["epsilon"]);
@@ -98,22 +128,35 @@ fn truncated_laplace_noise_is_read_in_the_units_it_was_written_in() {
 /// Nothing was known beyond a loss of 700, and it was said that epsilon is at least 1e9.
 #[test]
 fn a_truncated_laplace_loss_above_700_has_no_false_lower_bound() {
-    let answer = account(&["truncated-laplace scale=1 support=2000 sensitivity=1000"], "--delta 1e-6 --format json");
+    let answer = account(
+        &["truncated-laplace scale=1 support_in_scales=2000 sensitivity=1000"],
+        "--delta 1e-6 --format json",
+    );
     let answer = answer.json();
     let (lower, upper) = bracket(&answer["epsilon"]);
     // delta = 1 - e^((epsilon - 1000)/2), but for what is beyond a thousand scales.
     let exact = 1000.0 + 2.0 * f64::ln_1p(-1e-6);
-    assert!(lower <= exact * (1.0 + 1e-12) && exact * (1.0 - 1e-12) <= upper && upper - lower < 1e-3, "{answer}");
+    assert!(
+        lower <= exact * (1.0 + 1e-12) && exact * (1.0 - 1e-12) <= upper && upper - lower < 1e-3,
+        "{answer}"
+    );
 }
 
 /// A file says the same as words do, and so does standard input.
 #[test]
 fn events_come_from_files_too() {
-    let expected = account(&["gaussian sigma=2 subsample=0.1 times=30", "laplace scale=3"], "--delta 1e-6").done();
-    let text = br#"[{"mechanism": "repetition", "times": 30, "event": {"mechanism": "poisson-subsampled", "rate": 0.1,
-        "event": {"mechanism": "gaussian", "sigma": 2, "sensitivity": 1}}}, {"mechanism": "laplace", "scale": 3, "sensitivity": 1}]"#;
+    let expected =
+        account(&["gaussian sigma=2 subsample=0.1 times=30", "laplace scale=3"], "--delta 1e-6")
+            .done();
+    let text = br#"[{"mechanism": "repetition", "times": 30,
+        "event": {"mechanism": "poisson-subsampled", "rate": 0.1,
+        "event": {"mechanism": "gaussian", "sigma": 2, "sensitivity": 1}}},
+        {"mechanism": "laplace", "scale": 3, "sensitivity": 1}]"#;
     let file = TemporaryFile::new("events.json", text);
-    assert_eq!(reticent(&format!("account --events {} --delta 1e-6", file.path())).done(), expected);
+    assert_eq!(
+        reticent(&format!("account --events {} --delta 1e-6", file.path())).done(),
+        expected
+    );
     assert_eq!(reticent_with_input("account --events - --delta 1e-6", text).done(), expected);
 }
 
@@ -122,7 +165,11 @@ fn the_picture_is_written() {
     let file = TemporaryFile::new("account.svg", b"");
     account(&["laplace scale=10 times=10"], &format!("--delta 1e-6 --plot {}", file.path())).done();
     let picture = std::fs::read_to_string(file.path()).unwrap();
-    assert!(picture.starts_with("<svg") && picture.contains("loss-distribution, upper") && picture.contains("renyi"));
+    assert!(
+        picture.starts_with("<svg")
+            && picture.contains("loss-distribution, upper")
+            && picture.contains("renyi")
+    );
     assert!(!picture.contains("NaN") && !picture.contains("inf"), "{picture}");
     assert_eq!(picture.matches("<polyline").count(), 8);
 }
@@ -132,17 +179,29 @@ fn what_is_wrong_is_named_with_the_event() {
     let right = "laplace scale=1";
     for (events, more, expected) in [
         (vec![right, "gauss sigma=1"], "--delta 1e-6", "event 2: there is no mechanism `gauss`"),
-        (vec![right, "gaussian scale=1"], "--delta 1e-6", "event 2 (gaussian): there is no parameter `scale`"),
-        (vec![right, "gaussian sigma=0"], "--delta 1e-6", "event 2 (gaussian): `sigma` is 0e0"),
-        (vec!["gaussian sigma=1 times=0"], "--delta 1e-6", "event 1 (gaussian): `times` is `0`"),
-        (vec!["gaussian sigma=1 times=-2"], "--delta 1e-6", "event 1 (gaussian): `times` is `-2`"),
-        (vec!["gaussian sigma=1 subsample=1.1"], "--delta 1e-6", "event 1 (gaussian): `subsample` is 1.1e0"),
-        (vec!["approximate epsilon=1 delta=2"], "--delta 1e-6", "event 1 (approximate): `delta` is 2e0"),
-        (vec![right], "--delta 0", "`delta` is 0e0"),
-        (vec![right], "--delta 1", "`delta` is 1e0"),
-        (vec![right], "--epsilon -1", "`epsilon` is -1e0"),
+        (
+            vec![right, "gaussian scale=1"],
+            "--delta 1e-6",
+            "event 2: gaussian: there is no parameter `scale`",
+        ),
+        (vec![right, "gaussian sigma=0"], "--delta 1e-6", "event 2 (gaussian): `sigma` is 0,"),
+        (vec!["gaussian sigma=1 times=0"], "--delta 1e-6", "event 1 (repetition): `times` is 0,"),
+        (vec!["gaussian sigma=1 times=-2"], "--delta 1e-6", "event 1: gaussian: `times` is `-2`"),
+        (
+            vec!["gaussian sigma=1 subsample=1.1"],
+            "--delta 1e-6",
+            "event 1 (poisson-subsampled): `rate` is 1.1,",
+        ),
+        (
+            vec!["approximate epsilon=1 delta=2"],
+            "--delta 1e-6",
+            "event 1 (approximate): `delta` is 2,",
+        ),
+        (vec![right], "--delta 0", "`delta` is 0,"),
+        (vec![right], "--delta 1", "`delta` is 1,"),
+        (vec![right], "--epsilon -1", "`epsilon` is -1,"),
         (vec![right], "--delta nan", "`delta` is NaN"),
-        (vec![right], "--delta 1e-6 --precision 0", "`precision` is 0e0"),
+        (vec![right], "--delta 1e-6 --precision 0", "`precision` is 0,"),
         (vec![right], "", "--delta"),
         (vec![right], "--delta 1e-6 --epsilon 1", "cannot be used with"),
         (vec![right], "--delta 1e-6 --events x", "cannot be used with"),
@@ -156,10 +215,11 @@ fn what_is_wrong_is_named_with_the_event() {
         (&b""[..], "not JSON"),
         (b"[]", "there are no events"),
         (b"\xff", "not UTF-8"),
-        (br#"{"mechanism": "laplace", "scale": 1, "sensitivity": 1, "rho": 2}"#, "event 1 (laplace): there is no field `rho`"),
+        (br#"{"mechanism": "laplace", "scale": 1, "sensitivity": 1, "rho": 2}"#, "event 1 \
+            (laplace): there is no field `rho`"),
         (br#"{"mechanism": "repetition", "times": 0, "event": {"mechanism": "laplace", "scale": 1, "sensitivity": 1}}"#, "`times` is 0"),
         (br#"{"mechanism": "repetition", "times": -1, "event": {"mechanism": "laplace", "scale": 1, "sensitivity": 1}}"#, "event 1 (repetition): "),
-        (br#"{"mechanism": "poisson-subsampled", "rate": 2, "event": {"mechanism": "laplace", "scale": 1, "sensitivity": 1}}"#, "`rate` is 2e0"),
+        (br#"{"mechanism": "poisson-subsampled", "rate": 2, "event": {"mechanism": "laplace", "scale": 1, "sensitivity": 1}}"#, "`rate` is 2,"),
     ] {
         let message = reticent_with_input("account --events - --delta 1e-6", file).refused();
         assert!(message.contains(expected), "{}\n{message}", String::from_utf8_lossy(file));
@@ -168,7 +228,8 @@ fn what_is_wrong_is_named_with_the_event() {
     assert_eq!((gone.code, gone.stdout.as_str()), (1, ""), "{gone:?}");
 }
 
-/// Every parameter of an event replaced by a strange number: a documented exit code, and nothing printed unless it is done.
+/// Every parameter of an event replaced by a strange number: a documented exit code, and nothing
+/// printed unless it is done.
 #[test]
 fn strange_events() {
     let strange = ["nan", "inf", "-1", "0", "-0", "5e-324", "1e308", "1e-100", "1e100", "", "x"];
@@ -188,34 +249,49 @@ fn strange_events() {
                 words[at] = format!("{name}={value}");
                 let text = words.join(" ");
                 let run = account(&[&text], "--delta 1e-6");
-                assert!([0, 2].contains(&run.code) && !run.stderr.contains("panicked"), "{text}: {run:?}");
+                assert!(
+                    [0, 2].contains(&run.code) && !run.stderr.contains("panicked"),
+                    "{text}: {run:?}"
+                );
                 assert!(
                     run.code == 0 || (run.stdout.is_empty() && run.stderr.starts_with("error: ")),
                     "{text}: {run:?}"
                 );
-                assert!(!["nan", "inf", "", "x"].contains(&value) || run.code == 2, "{text} was accepted");
+                assert!(
+                    !["nan", "inf", "", "x"].contains(&value) || run.code == 2,
+                    "{text} was accepted"
+                );
             }
         }
     }
 }
 
-/// The scale of many Gaussian releases is the root of their number times that of one, and its event keeps the budget.
+/// The scale of many Gaussian releases is the root of their number times that of one, and its event
+/// keeps the budget.
 #[test]
 fn one_scale_for_many_releases() {
-    let one = reticent("calibrate gaussian --epsilon 2 --delta 1e-6 --sensitivity 1 --format json").json();
-    let single =
-        reticent("calibrate gaussian --epsilon 2 --delta 1e-6 --sensitivity 1 --releases 1 --format json").json();
+    let one = reticent("calibrate gaussian --epsilon 2 --delta 1e-6 --sensitivity 1 --format json")
+        .json();
+    let single = reticent(
+        "calibrate gaussian --epsilon 2 --delta 1e-6 --sensitivity 1 --releases 1 --format json",
+    )
+    .json();
     assert_eq!(one, single);
-    let many = reticent("calibrate gaussian --epsilon 2 --delta 1e-6 --releases 10000 --format json").json();
+    let many =
+        reticent("calibrate gaussian --epsilon 2 --delta 1e-6 --releases 10000 --format json")
+            .json();
     let ratio = many["scale"].as_f64().unwrap() / one["scale"].as_f64().unwrap();
     assert!((ratio / 100.0 - 1.0).abs() < 1e-11, "{many}");
-    assert_eq!((&many["releases"], &many["method"]), (&Value::from(10_000), &Value::from("gaussian-dp")));
+    assert_eq!(
+        (&many["releases"], &many["method"]),
+        (&Value::from(10_000), &Value::from("gaussian-dp"))
+    );
     for request in [
         "gaussian --epsilon 2 --delta 1e-6 --releases 100",
         "laplace --epsilon 2 --delta 1e-6 --releases 100",
         "discrete-laplace --epsilon 1 --delta 1e-9 --releases 20",
         "staircase --epsilon 1 --delta 1e-6 --releases 20",
-        "randomized-response --epsilon 1 --delta 1e-6 --releases 50 --categories 4",
+        "randomized-response categories=4 --epsilon 1 --delta 1e-6 --releases 50",
         "gaussian --epsilon 1 --delta 1e-5 --releases 200 --subsample 0.05",
     ] {
         let answer = reticent(&format!("calibrate {request} --format json")).json();
@@ -236,30 +312,68 @@ fn one_scale_for_many_releases() {
         let (least, most) = bracket(&again.json()["delta"]);
         assert!(least <= upper && lower <= most && least <= budget, "{request}: {answer}");
     }
-    let pure = reticent("calibrate laplace --epsilon 2 --sensitivity 1 --releases 8 --format json").json();
-    assert_eq!((&pure["scale"], &pure["certified"]["epsilon"]["upper"]), (&Value::from(4.0), &Value::from(2.0)));
-    let text = reticent("calibrate laplace --epsilon 2 --delta 1e-6 --releases 10 --subsample 0.1").done();
-    assert!(text.contains("promise, all together") && text.contains("each unit with probability 0.1"), "{text}");
+    let pure =
+        reticent("calibrate laplace --epsilon 2 --sensitivity 1 --releases 8 --format json").json();
+    assert_eq!(
+        (&pure["scale"], &pure["certified"]["epsilon"]["upper"]),
+        (&Value::from(4.0), &Value::from(2.0))
+    );
+    let text =
+        reticent("calibrate laplace --epsilon 2 --delta 1e-6 --releases 10 --subsample 0.1").done();
+    assert!(
+        text.contains("guarantee, all together") && text.contains("each unit with probability 0.1"),
+        "{text}"
+    );
 }
 
 #[test]
 fn wrong_plans_are_refused() {
     for (request, expected) in [
-        ("gaussian --epsilon 1 --delta 1e-6 --releases 0", "--releases is 0"),
+        ("gaussian --epsilon 1 --delta 1e-6 --releases 0", "`releases` is 0"),
         ("gaussian --epsilon 1 --delta 1e-6 --releases -1", "not a whole number"),
-        ("gaussian --epsilon 1 --delta 1e-6 --subsample 1.5", "--subsample is 1.5e0"),
-        ("gaussian --epsilon 1 --delta 1e-6 --releases 2 --precision 1", "`precision` is 1e0"),
+        ("gaussian --epsilon 1 --delta 1e-6 --subsample 1.5", "`subsample` is 1.5"),
+        ("gaussian --epsilon 1 --delta 1e-6 --releases 2 --precision 1", "`precision` is 1,"),
         ("gaussian --epsilon 1 --delta 1e-6 --sensitivity 1 --precision 0.1", "--precision is for"),
-        ("gaussian --epsilon 1 --delta 0 --releases 2", "`delta` is 0e0"),
-        ("gaussian --epsilon 1 --releases 2", "needs --delta"),
+        ("gaussian --epsilon 1 --delta 0 --releases 2", "`delta` is 0,"),
+        ("gaussian --epsilon 1 --releases 2", "need a `delta`"),
         ("gaussian --delta 1e-6 --releases 2", "needs --epsilon"),
-        ("gaussian --epsilon 1 --delta 1e-6 --releases 2 --method liu", "--method and --notion cannot"),
-        ("laplace --epsilon 1 --releases 2 --subsample 0.5", "needs --delta"),
-        ("laplace --epsilon 1 --delta 1e-6 --releases 2 --order 3", "--order is not used"),
+        ("laplace --epsilon 1 --releases 2 --subsample 0.5", "need a `delta`"),
+        ("laplace order=3 --epsilon 1 --delta 1e-6 --releases 2", "no parameter `order`"),
         ("truncated-laplace --epsilon 1 --delta 1e-6 --releases 2", "more than a scale"),
-        ("randomized-response --epsilon 1 --delta 1e-6 --releases 2", "needs --categories"),
+        ("randomized-response --epsilon 1 --delta 1e-6 --releases 2", "`categories` is missing"),
     ] {
         let message = reticent(&format!("calibrate {request}")).refused();
         assert!(message.contains(expected), "{request}\n{message}");
+    }
+}
+
+/// A group of k units moves the answer k times as far: the same noise, at so many sensitivities.
+#[test]
+fn groups_of_units() {
+    for (event, alone) in [
+        ("gaussian sigma=12 times=5", "gaussian sigma=12 sensitivity=4 times=5"),
+        ("laplace scale=8 times=3", "laplace scale=8 sensitivity=4 times=3"),
+        ("randomized-response epsilon=0.2 categories=3", "approximate epsilon=0.8 delta=0"),
+        ("zero-concentrated rho=0.01", "zero-concentrated rho=0.16"),
+    ] {
+        let grouped = account(&[event], "--delta 1e-6 --group 4 --format json").json();
+        let expected = account(&[alone], "--delta 1e-6 --format json").json();
+        let ((low, high), (least, most)) =
+            (bracket(&grouped["epsilon"]), bracket(&expected["epsilon"]));
+        // Both brackets are of the same figure, but for the last bits of the parameters.
+        let slack = 1e-9 * most;
+        assert!(low <= most + slack && least <= high + slack, "{event}: {grouped} {expected}");
+        assert_eq!(grouped["group"], 4);
+        assert!(expected["group"].is_null());
+    }
+    let text = account(&["laplace scale=8"], "--delta 1e-6 --group 4").done();
+    assert!(text.contains("for a group of  4\n"), "{text}");
+    for (event, group, part) in [
+        ("laplace scale=8", "0", "size"),
+        ("gaussian sigma=1 subsample=0.1", "2", "not fixed"),
+        ("approximate epsilon=1 delta=0.1", "10", "no delta below 1"),
+    ] {
+        let message = account(&[event], &format!("--delta 1e-6 --group {group}")).refused();
+        assert!(message.contains(part), "{event}: {message}");
     }
 }

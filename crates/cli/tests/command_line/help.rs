@@ -2,7 +2,7 @@
 
 use crate::program::reticent;
 
-const NAMES: [&str; 12] = [
+const NAMES: [&str; 14] = [
     "randomized-response",
     "laplace",
     "discrete-laplace",
@@ -11,6 +11,8 @@ const NAMES: [&str; 12] = [
     "gaussian",
     "discrete-gaussian",
     "generalized-gaussian",
+    "truncated-generalized-gaussian",
+    "inflated-generalized-gaussian",
     "random-scale-laplace",
     "random-scale-gaussian",
     "exponential",
@@ -21,7 +23,8 @@ const NAMES: [&str; 12] = [
 fn every_mechanism_is_listed() {
     let text = reticent("mechanisms").done();
     let list = reticent("mechanisms --format json").json();
-    let names: Vec<&str> = list.as_array().unwrap().iter().map(|entry| entry["name"].as_str().unwrap()).collect();
+    let names: Vec<&str> =
+        list.as_array().unwrap().iter().map(|entry| entry["name"].as_str().unwrap()).collect();
     for name in NAMES {
         assert!(names.contains(&name), "{name}");
         assert!(text.lines().any(|line| line.starts_with(&format!("{name}: "))), "{name}");
@@ -32,7 +35,9 @@ fn every_mechanism_is_listed() {
 fn help_has_examples_and_exit_codes() {
     assert!(reticent("--help").done().contains("Exit codes:"));
     assert!(reticent("--help").done().contains("account"));
-    for command in ["calibrate", "profile", "account", "noise", "denoise", "reproduce"] {
+    let commands =
+        ["calibrate", "check", "profile", "account", "noise", "denoise", "estimate", "errors"];
+    for command in commands {
         assert!(reticent(&format!("{command} --help")).done().contains("Examples:"), "{command}");
     }
     assert!(reticent("--version").done().starts_with("reticent "));
@@ -41,11 +46,13 @@ fn help_has_examples_and_exit_codes() {
 /// The examples of the help texts are run as printed, but for those that read or write files.
 #[test]
 fn the_examples_work() {
-    for command in ["calibrate", "profile", "noise"] {
+    for command in ["calibrate", "check", "profile", "noise"] {
         let help = reticent(&format!("{command} --help")).done();
         let examples = help.lines().filter_map(|line| line.strip_prefix("  reticent "));
         let mut tried = 0;
-        for example in examples.filter(|example| !example.contains(['<', '>']) && !example.contains("--plot")) {
+        for example in
+            examples.filter(|example| !example.contains(['<', '>']) && !example.contains("--plot"))
+        {
             assert!(!reticent(example).done().is_empty(), "{example}");
             tried += 1;
         }

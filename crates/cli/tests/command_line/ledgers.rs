@@ -25,9 +25,9 @@ fn change(folder: &Folder, from: &str, to: &str) {
     folder.write("policy.toml", policy.replacen(from, to, 1).as_bytes());
 }
 
-/// A policy at another place for the same data, by its full name.
-fn copied(folder: &Folder, place: &str) -> PathBuf {
-    let policy = folder.file(place).join("policy.toml");
+/// A policy in another folder for the same data, by its full name.
+fn copied(folder: &Folder, at: &str) -> PathBuf {
+    let policy = folder.file(at).join("policy.toml");
     std::fs::create_dir_all(policy.parent().unwrap()).unwrap();
     let data = folder.file("workers.csv");
     let text = folder.read("policy.toml").replace("\"workers.csv\"", &format!("{data:?}"));
@@ -36,7 +36,8 @@ fn copied(folder: &Folder, place: &str) -> PathBuf {
 }
 
 fn under(policy: &Path, words: &[&str]) -> Run {
-    let words: Vec<&str> = words.iter().copied().chain(["--policy", policy.to_str().unwrap()]).collect();
+    let words: Vec<&str> =
+        words.iter().copied().chain(["--policy", policy.to_str().unwrap()]).collect();
     run(&words, b"")
 }
 
@@ -56,10 +57,15 @@ fn a_query_below_the_least_epsilon_is_refused() {
     // A ten-thousandth of 2.
     for command in ["query", "explain"] {
         for epsilon in ["1e-15", "1.999999e-4", "2.3e-308"] {
-            let expected = [&format!("epsilon is {epsilon}"), "at least 2e-4 is accepted", "min_query_epsilon"];
+            let expected = [
+                &format!("epsilon is {epsilon}"),
+                "at least 2e-4 is accepted",
+                "min_query_epsilon",
+            ];
             refused(folder.run(&[command, "--epsilon", epsilon, SMOKERS]), &expected);
         }
-        let sql = format!("SELECT WITH DIFFERENTIAL_PRIVACY OPTIONS(epsilon = 0.0001) {}", &SMOKERS[7..]);
+        let sql =
+            format!("SELECT WITH DIFFERENTIAL_PRIVACY OPTIONS(epsilon = 0.0001) {}", &SMOKERS[7..]);
         refused(folder.run(&[command, &sql]), &["epsilon is 1e-4: at least 2e-4"]);
     }
     assert!(!folder.ledger().exists(), "nothing was paid for");
@@ -67,14 +73,20 @@ fn a_query_below_the_least_epsilon_is_refused() {
     assert_eq!(folder.spent(), 2e-4);
     // The policy's own words.
     folder.set_budget("epsilon = 2\ndelta = 1e-6\nquery_epsilon = 0.25\nmin_query_epsilon = 0.125");
-    refused(folder.run(&["query", "--epsilon", "0.1", SMOKERS]), &["epsilon is 0.1: at least 0.125"]);
+    refused(
+        folder.run(&["query", "--epsilon", "0.1", SMOKERS]),
+        &["epsilon is 0.1: at least 0.125"],
+    );
     folder.run(&["query", "--epsilon", "0.125", SMOKERS]).done();
     for (budget, expected) in [
         ("min_query_epsilon = 0", "budget.min_query_epsilon = 0 is not accepted"),
         ("min_query_epsilon = -1", "budget.min_query_epsilon = -1 is not accepted"),
         ("min_query_epsilon = nan", "budget.min_query_epsilon = NaN is not accepted"),
         ("min_query_epsilon = inf", "budget.min_query_epsilon = inf is not accepted"),
-        ("min_query_epsilon = 0.3\nquery_epsilon = 0.25", "at most budget.query_epsilon, which is 0.25"),
+        (
+            "min_query_epsilon = 0.3\nquery_epsilon = 0.25",
+            "at most budget.query_epsilon, which is 0.25",
+        ),
         ("query_epsilon = 1e-4", "budget.query_epsilon = 0.0001 is not accepted: at least 0.0002"),
     ] {
         folder.set_budget(&format!("epsilon = 2\ndelta = 1e-6\n{budget}"));
@@ -97,8 +109,9 @@ fn the_least_epsilon_bounds_how_many_queries_fit() {
         let before = folder.run(&["ledger", "create", "--format", "json"]).json();
         assert_eq!(before["unnoted"].as_array().unwrap().len(), 0);
         let whole = folder.budget()["remaining"]["cost"].as_f64().unwrap();
-        let quote =
-            folder.run(&["explain", "--format", "json", "--epsilon", epsilon, "--delta", delta, SMOKERS]).json();
+        let quote = folder
+            .run(&["explain", "--format", "json", "--epsilon", epsilon, "--delta", delta, SMOKERS])
+            .json();
         let left = quote["ledger"]["remaining"]["cost"].as_f64().unwrap();
         let queries = whole / (whole - left);
         assert!((least..most).contains(&queries), "{accounting} at delta {delta}: {queries}");
@@ -108,26 +121,43 @@ fn the_least_epsilon_bounds_how_many_queries_fit() {
 #[test]
 fn without_a_ledger_nothing_is_answered_and_nothing_is_made() {
     let folder = careful("careful", "");
-    let create = format!("`reticent ledger create --policy {}`", folder.file("policy.toml").display());
-    refused(folder.run(&["query", SMOKERS]), &["there is no ledger at", "policy.ledger", &create, "put it back"]);
+    let create =
+        format!("`reticent ledger create --policy {}`", folder.file("policy.toml").display());
+    refused(
+        folder.run(&["query", SMOKERS]),
+        &["there is no ledger at", "policy.ledger", &create, "put it back"],
+    );
     refused(folder.run(&["query", "--fresh", SMOKERS]), &[&create]);
     refused(folder.run(&["budget", "--amend"]), &[&create]);
     refused(folder.run(&["ledger", "verify"]), &[&create]);
     refused(folder.run(&["ledger", "anchor"]), &[&create]);
     refused(folder.run(&["ledger", "adopt"]), &[&create]);
     let explained = folder.run(&["explain", SMOKERS]).done();
-    assert!(explained.contains("there is no ledger yet") && explained.contains(&create), "{explained}");
-    assert_eq!(folder.run(&["explain", "--format", "json", SMOKERS]).json()["ledger"]["state"], "none");
+    assert!(
+        explained.contains("there is no ledger yet") && explained.contains(&create),
+        "{explained}"
+    );
+    assert_eq!(
+        folder.run(&["explain", "--format", "json", SMOKERS]).json()["ledger"]["state"],
+        "none"
+    );
     let budget = folder.run(&["budget"]).done();
     assert!(budget.contains("There is no ledger yet") && budget.contains(&create), "{budget}");
-    let names: Vec<_> = std::fs::read_dir(folder.file("")).unwrap().map(|entry| entry.unwrap().file_name()).collect();
+    let names: Vec<_> = std::fs::read_dir(folder.file(""))
+        .unwrap()
+        .map(|entry| entry.unwrap().file_name())
+        .collect();
     assert_eq!(names.len(), 2, "nothing was made: {names:?}");
 
     let made = folder.run(&["ledger", "create"]);
     assert_eq!(made.stderr, "");
     let text = made.done();
     let data = folder.file("workers.csv").canonicalize().unwrap();
-    for expected in ["A new ledger was created: ", "all of epsilon 2 and delta 1e-6 is left", data.to_str().unwrap()] {
+    for expected in [
+        "A new ledger was created: ",
+        "all of epsilon 2 and delta 1e-6 is left",
+        data.to_str().unwrap(),
+    ] {
         assert!(text.contains(expected), "{text}");
     }
     refused(folder.run(&["ledger", "create"]), &["exists already; a ledger is never replaced"]);
@@ -148,11 +178,15 @@ fn a_deleted_ledger_is_noticed() {
         folder.ask(SMOKERS);
         let ledger = std::fs::read(folder.ledger()).unwrap();
         std::fs::remove_file(folder.ledger()).unwrap();
-        let noticed = ["that is not there any more", NOTES, "ledger create --another-budget", "adds up"];
+        let noticed =
+            ["that is not there any more", NOTES, "ledger create --another-budget", "adds up"];
         refused(folder.run(&["query", SMOKERS]), &noticed);
         refused(folder.run(&["ledger", "create"]), &noticed);
         let explained = folder.run(&["explain", SMOKERS]).done();
-        assert!(explained.contains("would be refused") && explained.contains("not there any more"), "{explained}");
+        assert!(
+            explained.contains("would be refused") && explained.contains("not there any more"),
+            "{explained}"
+        );
         assert!(!folder.ledger().exists());
         std::fs::write(folder.ledger(), &ledger).unwrap();
         folder.run(&["query", SMOKERS]).done();
@@ -162,7 +196,7 @@ fn a_deleted_ledger_is_noticed() {
         folder.run(&["ledger", "create", "--another-budget"]).done();
         folder.ask(SMOKERS);
         assert_eq!((folder.spent(), folder.read(NOTES).lines().count()), (0.25, 2));
-        // The first one, put back in its place, is not forgotten either: both are noted.
+        // The first one, put back where it was, is not forgotten either: both are noted.
         std::fs::write(folder.ledger(), &ledger).unwrap();
         folder.run(&["query", SMOKERS]).done();
         // What docs/ledger.md says is not noticed: without the notes nobody knows.
@@ -182,7 +216,8 @@ fn a_policy_that_is_copied_elsewhere_is_noticed() {
     folder.ask(SMOKERS);
     let copy = copied(&folder, "elsewhere");
     let first = folder.ledger().canonicalize().unwrap();
-    let noticed = ["is protected by the ledger", first.to_str().unwrap(), "Use that one", "--another-budget"];
+    let noticed =
+        ["is protected by the ledger", first.to_str().unwrap(), "Use that one", "--another-budget"];
     refused(under(&copy, &["query", SMOKERS]), &noticed);
     refused(under(&copy, &["ledger", "create"]), &noticed);
     assert!(!folder.file("elsewhere/policy.ledger").exists());
@@ -190,7 +225,11 @@ fn a_policy_that_is_copied_elsewhere_is_noticed() {
     let text = std::fs::read_to_string(&copy).unwrap();
     std::fs::write(&copy, format!("ledger = {first:?}\n{text}")).unwrap();
     assert!(under(&copy, &["query", SMOKERS]).stderr.is_empty());
-    assert_eq!(folder.budget()["releases"].as_array().unwrap().len(), 2, "another policy, so another question");
+    assert_eq!(
+        folder.budget()["releases"].as_array().unwrap().len(),
+        2,
+        "another policy, so another question"
+    );
     // And so does the owner's word.
     std::fs::write(&copy, text).unwrap();
     under(&copy, &["ledger", "create", "--another-budget"]).done();
@@ -210,7 +249,8 @@ fn a_second_ledger_over_the_same_files_is_noticed_by_folders_and_patterns_too() 
     }
     let policy = |name: &str, source: &str| {
         let text = format!(
-            "[budget]\nepsilon = 1\n[tables.t]\nsource = {source:?}\nunit = \"person\"\nmax_groups = 1\nmax_rows = 1\n\
+            "[budget]\nepsilon = 1\n[tables.t]\nsource = {source:?}\nunit = \"person\"\nmax_groups \
+             = 1\nmax_rows = 1\n\
              columns.person.type = \"integer\"\n"
         );
         folder.write(name, text.as_bytes());
@@ -224,9 +264,15 @@ fn a_second_ledger_over_the_same_files_is_noticed_by_folders_and_patterns_too() 
     };
     assert!(create("data/2024/a.csv"));
     assert!(create("data/2024/b.csv"), "another file of the same folder");
-    for again in
-        ["data/2024/../2024/a.csv", "data/2024", "data", "data/*", "data/*/a.csv", "data/**/b.csv", "data/2024/?.csv"]
-    {
+    for again in [
+        "data/2024/../2024/a.csv",
+        "data/2024",
+        "data",
+        "data/*",
+        "data/*/a.csv",
+        "data/**/b.csv",
+        "data/2024/?.csv",
+    ] {
         assert!(!create(again), "{again}");
     }
     assert!(create("data/2025/*.csv"));
@@ -252,7 +298,8 @@ fn a_ledger_is_bound_to_the_private_tables() {
     std::fs::copy(folder.file("workers.csv"), folder.file("others.csv")).unwrap();
     let policy = folder.read("policy.toml");
     let adopt = "reticent ledger adopt";
-    let another = "[tables.more]\nsource = \"others.csv\"\neach_row = true\ncolumns.smokes.type = \"text\"\n";
+    let another =
+        "[tables.more]\nsource = \"others.csv\"\neach_row = true\ncolumns.smokes.type = \"text\"\n";
     for (changed, expected) in [
         (policy.replace("workers.csv", "others.csv"), "and in the policy it is from"),
         (format!("{policy}\n{another}"), "which the ledger does not protect"),
@@ -263,11 +310,15 @@ fn a_ledger_is_bound_to_the_private_tables() {
         ),
     ] {
         folder.write("policy.toml", changed.as_bytes());
-        let sql = SMOKERS.replace("workers", if changed.contains("tables.staff") { "staff" } else { "workers" });
+        let sql = SMOKERS
+            .replace("workers", if changed.contains("tables.staff") { "staff" } else { "workers" });
         refused(folder.run(&["query", "--fresh", &sql]), &[expected, adopt]);
         refused(folder.run(&["budget", "--amend"]), &[expected, adopt]);
         let explained = folder.run(&["explain", &sql]).done();
-        assert!(explained.contains("would be refused") && explained.contains(expected), "{explained}");
+        assert!(
+            explained.contains("would be refused") && explained.contains(expected),
+            "{explained}"
+        );
         let budget = folder.run(&["budget"]).done();
         assert!(budget.contains(expected) && budget.contains(adopt), "{budget}");
     }
@@ -316,7 +367,10 @@ fn a_ledger_that_is_moved_goes_on_and_a_copy_is_refused() {
     for name in ["policy.toml", "workers.csv", "policy.ledger", NOTES] {
         std::fs::rename(folder.file(name), moved.file(name)).unwrap();
     }
-    refused(moved.run(&["query", SMOKERS]), &["and in the policy it is from", "reticent ledger adopt"]);
+    refused(
+        moved.run(&["query", SMOKERS]),
+        &["and in the policy it is from", "reticent ledger adopt"],
+    );
     moved.run(&["ledger", "adopt"]).done();
     moved.ask(SMOKERS);
     assert_eq!(moved.spent(), 1.0, "the stored answer");
@@ -328,7 +382,7 @@ fn a_ledger_that_is_moved_goes_on_and_a_copy_is_refused() {
 }
 
 #[test]
-fn another_ledger_in_the_place_of_the_right_one_is_noticed() {
+fn another_ledger_in_place_of_the_right_one_is_noticed() {
     let folder = Folder::factory("usurped");
     folder.ask(SMOKERS);
     let notes = folder.read(NOTES);
@@ -353,7 +407,11 @@ fn where_no_note_can_be_left_it_is_said_and_made_up_for_later() {
     let made = folder.run(&["ledger", "create"]);
     let later = folder.file("").canonicalize().unwrap().join("later");
     let expected = format!("no note of the ledger could be left in {} (", later.display());
-    assert!(made.stderr.starts_with(&expected) && made.stderr.contains("will not be noticed"), "{}", made.stderr);
+    assert!(
+        made.stderr.starts_with(&expected) && made.stderr.contains("will not be noticed"),
+        "{}",
+        made.stderr
+    );
     made.done();
     assert_eq!(folder.run(&["query", SMOKERS]).code, 1, "no data yet");
     std::fs::create_dir(&later).unwrap();
@@ -370,13 +428,21 @@ fn notes_that_cannot_be_read_are_an_error_that_names_them() {
         for words in [["ledger", "create"], ["query", SMOKERS]] {
             let failed = folder.run(&words);
             assert_eq!((failed.code, failed.stdout.as_str()), (1, ""), "{failed:?}");
-            assert!(failed.stderr.contains(expected) && failed.stderr.contains(NOTES), "{}", failed.stderr);
+            assert!(
+                failed.stderr.contains(expected) && failed.stderr.contains(NOTES),
+                "{}",
+                failed.stderr
+            );
         }
         assert!(!folder.ledger().exists());
     };
-    for garbage in
-        [&b"hello\n"[..], b"\xff\xfe\n", b"{}\n", b"[1]\n\n", b"{\"ledger\":\"00\",\"path\":\"/\",\"sources\":[]}\n"]
-    {
+    for garbage in [
+        &b"hello\n"[..],
+        b"\xff\xfe\n",
+        b"{}\n",
+        b"[1]\n\n",
+        b"{\"ledger\":\"00\",\"path\":\"/\",\"sources\":[]}\n",
+    ] {
         folder.write(NOTES, garbage);
         fails("cannot be read in line 1");
     }
@@ -397,7 +463,9 @@ fn notes_that_cannot_be_read_are_an_error_that_names_them() {
     // What a crash left of a line is passed over, and cut off by the next.
     folder.write(NOTES, b"{\"ledger\":\"0123");
     folder.run(&["ledger", "create"]).done();
-    assert!(folder.read(NOTES).starts_with("{\"ledger\":\"") && folder.read(NOTES).ends_with("}\n"));
+    assert!(
+        folder.read(NOTES).starts_with("{\"ledger\":\"") && folder.read(NOTES).ends_with("}\n")
+    );
     assert_eq!(folder.read(NOTES).lines().count(), 1);
     folder.ask(SMOKERS);
 }
@@ -413,10 +481,15 @@ fn of_several_that_make_a_ledger_at_once_one_does() {
             .map(|index| {
                 let mut command = Command::new(env!("CARGO_BIN_EXE_reticent"));
                 command.args(["ledger", "create", "--policy"]).arg(&policies[index % 2]);
-                command.stdout(std::process::Stdio::piped()).stderr(std::process::Stdio::piped()).spawn().unwrap()
+                command
+                    .stdout(std::process::Stdio::piped())
+                    .stderr(std::process::Stdio::piped())
+                    .spawn()
+                    .unwrap()
             })
             .collect();
-        let outputs: Vec<_> = making.into_iter().map(|child| child.wait_with_output().unwrap()).collect();
+        let outputs: Vec<_> =
+            making.into_iter().map(|child| child.wait_with_output().unwrap()).collect();
         let made = outputs.iter().filter(|output| output.status.code() == Some(0)).count();
         let refused = outputs.iter().filter(|output| output.status.code() == Some(2)).count();
         assert_eq!((made, refused), (1, 5), "round {round}: {outputs:?}");
@@ -430,9 +503,11 @@ fn of_several_first_questions_one_makes_the_ledger_and_all_are_answered() {
     for round in 0..6 {
         let folder = Folder::factory("first at once");
         let asking: Vec<_> = (0..6).map(|_| folder.spawn(&["query", "--fresh", SMOKERS])).collect();
-        let outputs: Vec<_> = asking.into_iter().map(|child| child.wait_with_output().unwrap()).collect();
+        let outputs: Vec<_> =
+            asking.into_iter().map(|child| child.wait_with_output().unwrap()).collect();
         assert!(outputs.iter().all(|output| output.status.success()), "round {round}: {outputs:?}");
-        let made = outputs.iter().filter(|output| output.stderr.starts_with(b"A new ledger was created"));
+        let made =
+            outputs.iter().filter(|output| output.stderr.starts_with(b"A new ledger was created"));
         assert_eq!((made.count(), folder.spent()), (1, 1.5), "round {round}: {outputs:?}");
         assert_eq!(folder.read(NOTES).lines().count(), 1, "round {round}");
     }
@@ -445,8 +520,12 @@ fn killed_at_every_change_while_a_ledger_is_made() {
     let shims = Folder::new("shim");
     let shim = shims.file("shim.so");
     let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("../ledger/tests/faults/shim.c");
-    let compiled =
-        Command::new("cc").args(["-shared", "-fPIC", "-O1", "-o"]).arg(&shim).arg(source).arg("-ldl").status();
+    let compiled = Command::new("cc")
+        .args(["-shared", "-fPIC", "-O1", "-o"])
+        .arg(&shim)
+        .arg(source)
+        .arg("-ldl")
+        .status();
     assert!(compiled.unwrap().success());
     for kind in ["kill-before", "torn"] {
         let (mut left, mut at) = ((0, 0), 0);

@@ -3,8 +3,10 @@
 
 mod account;
 mod calibrate;
+mod check;
 mod choose;
 mod denoise;
+mod estimate;
 mod help;
 mod ledgers;
 mod never_panics;
@@ -16,4 +18,3 @@ mod query_faults;
 mod question;
 mod readme;
 mod refusals;
-mod reproduce;

@@ -56,7 +56,10 @@ pub fn run(arguments: &[&str], input: &[u8]) -> Run {
     let _ = child.stdin.take().unwrap().write_all(input);
     let output = child.wait_with_output().unwrap();
     Run {
-        code: output.status.code().unwrap_or_else(|| panic!("{arguments:?} was killed: {output:?}")),
+        code: output
+            .status
+            .code()
+            .unwrap_or_else(|| panic!("{arguments:?} was killed: {output:?}")),
         stdout: String::from_utf8(output.stdout).unwrap(),
         stderr: String::from_utf8(output.stderr).unwrap(),
     }

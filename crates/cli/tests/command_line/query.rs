@@ -18,16 +18,23 @@ fn visits(name: &str) -> Folder {
     for person in 0..400 {
         for visit in 0..4 {
             let town = if person == 7 { "Hidden" } else { ["Brno", "Praha"][visit % 2] };
-            rows.push_str(&format!("p{person},{town},{},{}\n", 20 + person % 60, 10.5 * f64::from(person % 7)));
+            rows.push_str(&format!(
+                "p{person},{town},{},{}\n",
+                20 + person % 60,
+                10.5 * f64::from(person % 7)
+            ));
         }
     }
     folder.write("visits.csv", rows.as_bytes());
     folder.write(
         "policy.toml",
-        b"[budget]\ncreate_ledger = true\nepsilon = 50\ndelta = 1e-5\nquery_epsilon = 2\nquery_delta = 1e-12\n\
-          [tables.visits]\nsource = \"visits.csv\"\nunit = \"person\"\nmax_groups = 2\nmax_rows = 2\n\
+        b"[budget]\ncreate_ledger = true\nepsilon = 50\ndelta = 1e-5\nquery_epsilon = \
+            2\nquery_delta = 1e-12\n\
+          [tables.visits]\nsource = \"visits.csv\"\nunit = \"person\"\nmax_groups = 2\nmax_rows = \
+          2\n\
           [tables.visits.columns]\nperson = { type = \"text\" }\ntown = { type = \"text\" }\n\
-          age = { type = \"integer\", bounds = [0, 110] }\ncost = { type = \"real\", bounds = [0, 100] }\n",
+          age = { type = \"integer\", bounds = [0, 110] }\ncost = { type = \"real\", bounds = [0, \
+          100] }\n",
     );
     folder
 }
@@ -45,7 +52,10 @@ fn the_first_question() {
         let (count, width): (f64, f64) = (words[1].parse().unwrap(), words[3].parse().unwrap());
         assert!((count - exact).abs() < 200.0 && (5.0..40.0).contains(&width), "{text}");
     }
-    assert!(text.contains("Spent: epsilon 0.25. Left of the budget: epsilon 1.75, delta 1e-6."), "{text}");
+    assert!(
+        text.contains("Spent: epsilon 0.25. Left of the budget: epsilon 1.75, delta 1e-6."),
+        "{text}"
+    );
     assert!(text.contains("with probability 95%"), "{text}");
 }
 
@@ -55,13 +65,22 @@ fn json_has_the_documented_keys() {
     let answer = folder.ask(SMOKERS);
     assert_eq!(answer["columns"], json!(["smokes", "count(*)"]));
     assert_eq!(column(&answer, 0), [json!("no"), json!("yes")]);
-    assert_eq!(answer["rows"].as_array().unwrap().len(), answer["half_widths"].as_array().unwrap().len());
-    assert!(answer["half_widths"][0][0].is_null() && answer["half_widths"][0][1].as_f64().unwrap() > 5.0);
+    assert_eq!(
+        answer["rows"].as_array().unwrap().len(),
+        answer["half_widths"].as_array().unwrap().len()
+    );
+    assert!(
+        answer["half_widths"][0][0].is_null()
+            && answer["half_widths"][0][1].as_f64().unwrap() > 5.0
+    );
     assert_eq!(answer["cost"], json!({"epsilon": 0.25, "delta": 0.0}));
     assert_eq!(answer["remaining"]["epsilon"], 1.75);
     let mechanism = &answer["mechanisms"][0];
     assert_eq!(mechanism["per_group"], 1.0);
-    assert!(mechanism["mechanism"].is_string() && mechanism["scale"].as_f64().unwrap() > 0.0, "{mechanism}");
+    assert!(
+        mechanism["mechanism"].is_string() && mechanism["scale"].as_f64().unwrap() > 0.0,
+        "{mechanism}"
+    );
     assert_eq!(answer["groups"], json!({"columns": ["smokes"], "rows": [["no"], ["yes"]]}));
     assert_eq!(answer["releases"]["count(*)"]["values"].as_array().unwrap().len(), 2);
 }
@@ -70,7 +89,10 @@ fn json_has_the_documented_keys() {
 fn the_same_question_gets_the_same_bytes_and_is_free() {
     let folder = Folder::factory("same");
     let first = folder.run(&["query", "--format", "json", SMOKERS]);
-    let made = format!("A new ledger was created: {}; nothing counts as spent.\n", folder.ledger().display());
+    let made = format!(
+        "A new ledger was created: {}; nothing counts as spent.\n",
+        folder.ledger().display()
+    );
     assert_eq!((first.code, first.stderr.as_str()), (0, made.as_str()));
     for again in [
         SMOKERS,
@@ -82,7 +104,10 @@ fn the_same_question_gets_the_same_bytes_and_is_free() {
         assert!(second.stderr.contains("nothing was spent"), "{}", second.stderr);
     }
     assert!(
-        folder.run(&["query", SMOKERS]).done().contains("Answered before (entry 2 of the ledger): nothing was spent.")
+        folder
+            .run(&["query", SMOKERS])
+            .done()
+            .contains("Answered before (entry 2 of the ledger): nothing was spent.")
     );
     assert_eq!(folder.spent(), 0.25);
     assert_ne!(folder.ask_afresh(SMOKERS)["entry"], 2);
@@ -108,13 +133,23 @@ fn csv_and_parquet_have_a_column_of_half_widths() {
     let child = folder.spawn(&["query", "--format", "parquet", SMOKERS]);
     folder.write("answer.parquet", &child.wait_with_output().unwrap().stdout);
     let file = std::fs::File::open(folder.file("answer.parquet")).unwrap();
-    let table = ParquetRecordBatchReaderBuilder::try_new(file).unwrap().build().unwrap().next().unwrap().unwrap();
-    let types: Vec<DataType> = table.schema().fields().iter().map(|field| field.data_type().clone()).collect();
+    let table = ParquetRecordBatchReaderBuilder::try_new(file)
+        .unwrap()
+        .build()
+        .unwrap()
+        .next()
+        .unwrap()
+        .unwrap();
+    let types: Vec<DataType> =
+        table.schema().fields().iter().map(|field| field.data_type().clone()).collect();
     assert_eq!(types, [DataType::Utf8, DataType::Int64, DataType::Float64]);
     assert_eq!(table.num_rows(), 2);
     // And that file is one that a policy can be drafted from.
     let draft = run(&["init", folder.file("answer.parquet").to_str().unwrap()], b"").done();
-    assert!(draft.contains("half_width") && draft.contains("integer") && draft.contains("FILL IN"), "{draft}");
+    assert!(
+        draft.contains("half_width") && draft.contains("integer") && draft.contains("FILL IN"),
+        "{draft}"
+    );
     assert_eq!(folder.spent(), 0.25, "all of it was one answer");
 }
 
@@ -122,22 +157,29 @@ fn csv_and_parquet_have_a_column_of_half_widths() {
 fn options_can_stand_in_the_sql() {
     let folder = Folder::factory("options");
     let answer = folder.ask(
-        "SELECT WITH DIFFERENTIAL_PRIVACY OPTIONS(epsilon = 0.5, delta = 1e-8) smokes, COUNT(*) FROM workers GROUP BY smokes",
+        "SELECT WITH DIFFERENTIAL_PRIVACY OPTIONS(epsilon = 0.5, delta = 1e-8) smokes, COUNT(*) \
+         FROM workers GROUP BY smokes",
     );
     assert_eq!(answer["cost"]["epsilon"], 0.5);
-    let refused = folder.run(&["query", "SELECT WITH DIFFERENTIAL_PRIVACY OPTIONS(epsilom = 1) COUNT(*) FROM workers"]);
+    let refused = folder.run(&[
+        "query",
+        "SELECT WITH DIFFERENTIAL_PRIVACY OPTIONS(epsilom = 1) COUNT(*) FROM workers",
+    ]);
     assert!(refused.refused().contains("epsilom"));
 }
 
 #[test]
 fn averages_medians_and_groups_that_are_found() {
     let folder = visits("found");
-    let answer = folder
-        .ask("SELECT town, COUNT(DISTINCT person) AS people, AVG(age) AS age FROM visits GROUP BY town ORDER BY town");
+    let answer = folder.ask(
+        "SELECT town, COUNT(DISTINCT person) AS people, AVG(age) AS age FROM visits GROUP BY \
+            town ORDER BY town",
+    );
     // Shown although only one person is in it: with probability 1e-12 at most, here and below.
     assert_eq!(column(&answer, 0), [json!("Brno"), json!("Praha")]);
     assert!(
-        answer["selection"]["shown_from"].as_u64().unwrap() > 2 && answer["cost"]["delta"].as_f64().unwrap() <= 1e-12
+        answer["selection"]["shown_from"].as_u64().unwrap() > 2
+            && answer["cost"]["delta"].as_f64().unwrap() <= 1e-12
     );
     for people in column(&answer, 1) {
         // Scales of a few people; 150 off is beyond any chance.
@@ -146,8 +188,12 @@ fn averages_medians_and_groups_that_are_found() {
     for age in column(&answer, 2) {
         assert!((20.0..80.0).contains(&age.as_f64().unwrap()), "{answer}");
     }
-    let text = folder.run(&["query", "SELECT town, COUNT(*) AS n FROM visits GROUP BY town"]).done();
-    assert!(!text.contains("Hidden") && text.contains("Groups with too few people are left out"), "{text}");
+    let text =
+        folder.run(&["query", "SELECT town, COUNT(*) AS n FROM visits GROUP BY town"]).done();
+    assert!(
+        !text.contains("Hidden") && text.contains("Groups with too few people are left out"),
+        "{text}"
+    );
 
     let median = folder.run(&["query", "SELECT MEDIAN(age) AS middle, SUM(cost) FROM visits"]);
     let text = median.done();
@@ -161,7 +207,8 @@ fn averages_medians_and_groups_that_are_found() {
 fn several_keys_and_what_comes_after_the_noise() {
     let folder = Folder::factory("keys");
     let answer = folder.ask(
-        "SELECT smokes, systolic_blood_pressure AS pressure, COUNT(*) AS n, 100 * COUNT(*) AS hundred FROM workers \
+        "SELECT smokes, systolic_blood_pressure AS pressure, COUNT(*) AS n, 100 * COUNT(*) AS \
+         hundred FROM workers \
          GROUP BY smokes, systolic_blood_pressure HAVING COUNT(*) > 10 ORDER BY n DESC LIMIT 3",
     );
     let counts: Vec<f64> = column(&answer, 2).iter().map(|n| n.as_f64().unwrap()).collect();
@@ -183,9 +230,13 @@ fn explaining_reads_and_spends_nothing_and_is_what_happens() {
     let data = std::fs::read(folder.file("workers.csv")).unwrap();
     std::fs::remove_file(folder.file("workers.csv")).unwrap();
     let text = folder.run(&["explain", SMOKERS]).done();
-    for expected in
-        ["epsilon 0.25 (pure)", "2, public", "at most 1 group", "nothing counts as spent", "count for count(*)"]
-    {
+    for expected in [
+        "epsilon 0.25 (pure)",
+        "2, public",
+        "at most 1 group",
+        "nothing counts as spent",
+        "count for count(*)",
+    ] {
         assert!(text.contains(expected), "{expected}\n{text}");
     }
     let explained = folder.run(&["explain", "--format", "json", SMOKERS]).json();
@@ -213,12 +264,18 @@ fn a_budget_is_spent_to_its_end_and_no_further() {
     assert_eq!((refused.code, refused.stdout.as_str()), (3, ""), "{refused:?}");
     assert!(refused.stderr.contains("of the budget of 2 there is 0 left"), "{}", refused.stderr);
     let budget = folder.budget();
-    assert_eq!((&budget["spent"]["cost"], &budget["remaining"]["cost"]), (&json!(2.0), &json!(0.0)));
+    assert_eq!(
+        (&budget["spent"]["cost"], &budget["remaining"]["cost"]),
+        (&json!(2.0), &json!(0.0))
+    );
     assert_eq!(budget["releases"].as_array().unwrap().len(), 8);
     // What was answered stays answered.
     folder.run(&["query", SMOKERS]).done();
     let text = folder.run(&["budget"]).done();
-    assert!(text.contains("spent") && text.matches("SELECT smokes, COUNT(*)").count() == 8, "{text}");
+    assert!(
+        text.contains("spent") && text.matches("SELECT smokes, COUNT(*)").count() == 8,
+        "{text}"
+    );
 }
 
 #[test]
@@ -227,7 +284,10 @@ fn a_changed_budget_is_a_decision_of_the_owner() {
     folder.ask(SMOKERS);
     folder.set_budget("epsilon = 3\ndelta = 1e-6\nquery_epsilon = 0.25");
     let message = folder.run(&["query", "--fresh", SMOKERS]).refused();
-    assert!(message.contains("reticent budget --amend") && message.contains("epsilon = 3"), "{message}");
+    assert!(
+        message.contains("reticent budget --amend") && message.contains("epsilon = 3"),
+        "{message}"
+    );
     assert!(folder.run(&["budget"]).done().contains("no query is answered until they agree"));
     let text = folder.run(&["budget", "--amend"]).done();
     assert!(text.contains("2.75") && !text.contains("until they agree"), "{text}");
@@ -240,8 +300,8 @@ fn a_changed_budget_is_a_decision_of_the_owner() {
 
 #[test]
 fn many_queries_fit_under_zero_concentrated_accounting() {
-    let budget =
-        "epsilon = 1\ndelta = 1e-6\nquery_epsilon = 0.1\nquery_delta = 1e-7\naccounting = \"zero-concentrated\"";
+    let budget = "epsilon = 1\ndelta = 1e-6\nquery_epsilon = 0.1\nquery_delta = 1e-7\naccounting \
+        = \"zero-concentrated\"";
     let folder = Folder::factory_with_budget("concentrated", budget);
     // Ten would spend it by addition.
     for _ in 0..15 {
@@ -291,7 +351,10 @@ fn a_policy_is_drafted_from_names_alone() {
     std::fs::create_dir_all(parts.join("year=2031/city=Somewhere")).unwrap();
     std::fs::copy(&data, parts.join("year=2031/city=Somewhere/0.csv")).unwrap();
     let text = run(&["init", parts.to_str().unwrap()], b"").done();
-    assert!(text.contains("source = \"parts\"") && text.contains("systolic_blood_pressure"), "{text}");
+    assert!(
+        text.contains("source = \"parts\"") && text.contains("systolic_blood_pressure"),
+        "{text}"
+    );
     assert!(text.contains(".\"year\"]") && text.contains(".\"city\"]"), "{text}");
     assert!(!text.contains("2031") && !text.contains("Somewhere"), "a value of a folder: {text}");
     assert_eq!(run(&["init", "/no/such/file.csv"], b"").code, 1);
@@ -302,7 +365,8 @@ fn a_policy_is_drafted_from_names_alone() {
 #[test]
 fn counts_are_unbiased_and_half_widths_hold() {
     let folder = Folder::factory_with_budget("unbiased", "epsilon = 1000\nquery_epsilon = 1");
-    let keys = "smokes, strenuous_mental_work, strenuous_physical_work, systolic_blood_pressure, lipoprotein_ratio";
+    let keys = "smokes, strenuous_mental_work, strenuous_physical_work, systolic_blood_pressure, \
+        lipoprotein_ratio";
     let mut exact: BTreeMap<String, f64> = BTreeMap::new();
     for line in folder.read("workers.csv").lines().skip(1) {
         let key = line.split(',').skip(1).take(5).collect::<Vec<_>>().join(",");
@@ -310,14 +374,20 @@ fn counts_are_unbiased_and_half_widths_hold() {
     }
     let (mut errors, mut inside, mut inside_half) = (Vec::new(), 0_u32, 0_u32);
     for _ in 0..55 {
-        let answer = folder.ask_afresh(&format!("SELECT {keys}, COUNT(*) FROM workers GROUP BY {keys}"));
-        for (row, widths) in answer["rows"].as_array().unwrap().iter().zip(answer["half_widths"].as_array().unwrap()) {
+        let answer =
+            folder.ask_afresh(&format!("SELECT {keys}, COUNT(*) FROM workers GROUP BY {keys}"));
+        for (row, widths) in
+            answer["rows"].as_array().unwrap().iter().zip(answer["half_widths"].as_array().unwrap())
+        {
             let row = row.as_array().unwrap();
-            let key = row[..5].iter().map(|cell| cell.as_str().unwrap()).collect::<Vec<_>>().join(",");
+            let key =
+                row[..5].iter().map(|cell| cell.as_str().unwrap()).collect::<Vec<_>>().join(",");
             let truth = exact.get(&key).copied().unwrap_or(0.0);
-            // Counts below zero are shown as zero: noise of scale 1 takes a group of 25 there once in 10^11 draws.
+            // Counts below zero are shown as zero: noise of scale 1 takes a group of 25 there once
+            // in 10^11 draws.
             if truth >= 25.0 {
-                let (error, width) = (row[5].as_f64().unwrap() - truth, widths[5].as_f64().unwrap());
+                let (error, width) =
+                    (row[5].as_f64().unwrap() - truth, widths[5].as_f64().unwrap());
                 errors.push(error);
                 inside += u32::from(error.abs() <= width);
                 inside_half += u32::from(error.abs() <= width / 2.0);
@@ -326,30 +396,42 @@ fn counts_are_unbiased_and_half_widths_hold() {
     }
     let draws = errors.len() as f64;
     assert!(draws >= 1300.0, "{draws}");
-    // The noise has standard deviation 1.36 at scale 1: a mean beyond 6.5 standard errors is met once in 10^10 runs.
+    // The noise has standard deviation 1.36 at scale 1: a mean beyond 6.5 standard errors is met
+    // once in 10^10 runs.
     let (mean, tolerance) = (errors.iter().sum::<f64>() / draws, 6.5 * 1.36 / draws.sqrt());
     assert!(mean.abs() < tolerance, "{mean} of {draws}");
-    // Power: an expectation that is half a person off would be refused as surely as this one is accepted.
+    // Power: an expectation that is half a person off would be refused as surely as this one is
+    // accepted.
     assert!(2.0 * tolerance < 0.5, "no power: {tolerance}");
-    // 97.3% are within the width of 3, and 77% within half of it. The bound between, at about 92%, is 12 standard errors from either.
+    // 97.3% are within the width of 3, and 77% within half of it. The bound between, at about 92%,
+    // is 12 standard errors from either.
     let least = draws * 0.95 - 5.0 * (draws * 0.95 * 0.05).sqrt();
-    assert!(f64::from(inside) >= least && f64::from(inside_half) < least, "{inside} and {inside_half} of {draws}");
+    assert!(
+        f64::from(inside) >= least && f64::from(inside_half) < least,
+        "{inside} and {inside_half} of {draws}"
+    );
+}
+
+fn denoised(options: &[&str], answer: &[u8]) -> Value {
+    run(&[&["denoise", "--format", "json"], options].concat(), answer).json()
 }
 
 #[test]
 fn an_answer_is_denoised() {
     let folder = Folder::factory("denoise");
-    let keys = "smokes, strenuous_mental_work, strenuous_physical_work, systolic_blood_pressure, family_history_of_chd";
-    let sql = format!("SELECT {keys}, COUNT(*) AS n FROM workers GROUP BY {keys} ORDER BY n LIMIT 5");
+    let keys = "smokes, strenuous_mental_work, strenuous_physical_work, systolic_blood_pressure, \
+        family_history_of_chd";
+    let sql =
+        format!("SELECT {keys}, COUNT(*) AS n FROM workers GROUP BY {keys} ORDER BY n LIMIT 5");
     let answer = folder.run(&["query", "--format", "json", &sql]).done();
-    let better = run(&["denoise", "--method", "auto", "--non-negative"], answer.as_bytes()).json();
+    let better = denoised(&["--method", "auto", "--non-negative"], answer.as_bytes());
     let answer: Value = serde_json::from_str(&answer).unwrap();
     // Rows are five, but all groups were released.
     assert_eq!((better["values"].as_array().unwrap().len(), &better["column"]), (32, &json!("n")));
     assert_eq!(better["groups"], answer["groups"]);
     assert!(numbers(&better["values"]).iter().all(|&value| value >= 0.0), "{better}");
     let noisy = numbers(&answer["releases"]["n"]["values"]);
-    let unchanged = run(&["denoise", "--method", "none"], answer.to_string().as_bytes()).json();
+    let unchanged = denoised(&["--method", "none"], answer.to_string().as_bytes());
     assert_eq!(numbers(&unchanged["values"]), noisy);
     // Several columns: one must be named.
     let both = folder.run(&[
@@ -360,8 +442,12 @@ fn an_answer_is_denoised() {
     ]);
     let both = both.done();
     assert!(run(&["denoise"], both.as_bytes()).refused().contains("which of `m`, `n`"));
-    run(&["denoise", "--column", "m", "--method", "none"], both.as_bytes()).json();
-    assert!(run(&["denoise", "--column", "x"], both.as_bytes()).refused().contains("what can be denoised"));
+    denoised(&["--column", "m", "--method", "none"], both.as_bytes());
+    assert!(
+        run(&["denoise", "--column", "x"], both.as_bytes())
+            .refused()
+            .contains("what can be denoised")
+    );
 }
 
 #[test]

@@ -1,11 +1,12 @@
-//! What goes wrong around a query: refusals, damage, races and sudden ends. Never a panic, never an answer that is not paid for.
+//! What goes wrong around a query: refusals, damage, races and sudden ends. Never a panic, never an
+//! answer that is not paid for.
 
 use crate::program::{Run, run};
 use crate::question::Folder;
 use datafusion::arrow::array::{ArrayRef, Int64Array, RecordBatch, StringArray};
 use datafusion::parquet::arrow::ArrowWriter;
-use reticent_ledger::{Admission, Ledger, Request};
-use reticent_session::{Ask, Session, limits, protected};
+use reticent::ledger::{Admission, Ledger};
+use reticent::{Session, limits, protected};
 use serde_json::Value;
 use std::io::{BufRead, BufReader};
 use std::os::unix::ffi::OsStrExt;
@@ -84,7 +85,8 @@ fn queries_that_are_refused_cost_nothing() {
     ] {
         failed(folder.run(&["query", options[0], options[1], SMOKERS]), 2);
     }
-    let deep = format!("SELECT COUNT(*) FROM workers WHERE {}1 = 1{}", "(".repeat(5000), ")".repeat(5000));
+    let deep =
+        format!("SELECT COUNT(*) FROM workers WHERE {}1 = 1{}", "(".repeat(5000), ")".repeat(5000));
     failed(folder.run(&["query", &deep]), 2);
     assert!(!folder.ledger().exists() || folder.spent() == 0.0);
 }
@@ -94,9 +96,15 @@ fn text_that_is_none() {
     let folder = Folder::factory("bytes");
     let strange = std::ffi::OsStr::from_bytes(b"SELECT \xff");
     for command in ["query", "explain", "init", "budget"] {
-        let output =
-            std::process::Command::new(env!("CARGO_BIN_EXE_reticent")).arg(command).arg(strange).output().unwrap();
-        assert!([1, 2].contains(&output.status.code().unwrap()) && output.stdout.is_empty(), "{command}");
+        let output = std::process::Command::new(env!("CARGO_BIN_EXE_reticent"))
+            .arg(command)
+            .arg(strange)
+            .output()
+            .unwrap();
+        assert!(
+            [1, 2].contains(&output.status.code().unwrap()) && output.stdout.is_empty(),
+            "{command}"
+        );
     }
     let policy = folder.file("policy.toml");
     let policy = policy.to_str().unwrap();
@@ -117,7 +125,8 @@ fn a_missing_file_of_data_costs_nothing() {
 fn parquet_of_secrets() -> Vec<u8> {
     let people = 0..20_000_i64;
     let person: ArrayRef = Arc::new(people.clone().collect::<Int64Array>());
-    let town: ArrayRef = Arc::new(people.map(|person| Some(format!("secret-{person}"))).collect::<StringArray>());
+    let town: ArrayRef =
+        Arc::new(people.map(|person| Some(format!("secret-{person}"))).collect::<StringArray>());
     let batch = RecordBatch::try_from_iter([("person", person), ("town", town)]).unwrap();
     let mut bytes = Vec::new();
     let mut writer = ArrowWriter::try_new(&mut bytes, batch.schema(), None).unwrap();
@@ -131,8 +140,10 @@ fn damaged_parquet_tells_nothing_and_is_not_refunded() {
     let folder = Folder::new("parquet");
     folder.write(
         "policy.toml",
-        b"[budget]\nepsilon = 2\ndelta = 1e-6\nquery_epsilon = 0.25\n[tables.t]\nsource = \"t.parquet\"\nunit = \"person\"\n\
-          max_groups = 1\nmax_rows = 1\n[tables.t.columns]\nperson = { type = \"integer\" }\ntown = { type = \"text\" }\n",
+        b"[budget]\nepsilon = 2\ndelta = 1e-6\nquery_epsilon = 0.25\n[tables.t]\nsource \
+            = \"t.parquet\"\nunit = \"person\"\n\
+          max_groups = 1\nmax_rows = 1\n[tables.t.columns]\nperson = { type = \"integer\" }\ntown \
+          = { type = \"text\" }\n",
     );
     folder.run(&["ledger", "create"]).done();
     let sql = "SELECT COUNT(*) FROM t WHERE town <> 'x'";
@@ -169,9 +180,20 @@ fn a_ledger_that_is_not_one_is_refused() {
     // Of the page with the entries, which end at the end of the file.
     let last = changed.len() - 40;
     changed[last] ^= 1;
-    for bad in [Vec::new(), b"not a ledger".to_vec(), good[..middle].to_vec(), changed, vec![0; good.len()]] {
+    for bad in [
+        Vec::new(),
+        b"not a ledger".to_vec(),
+        good[..middle].to_vec(),
+        changed,
+        vec![0; good.len()],
+    ] {
         std::fs::write(folder.ledger(), &bad).unwrap();
-        for command in [&["query", SMOKERS][..], &["query", "--fresh", SMOKERS], &["budget"], &["ledger", "verify"]] {
+        for command in [
+            &["query", SMOKERS][..],
+            &["query", "--fresh", SMOKERS],
+            &["budget"],
+            &["ledger", "verify"],
+        ] {
             failed(folder.run(command), 1);
         }
         assert_eq!(std::fs::read(folder.ledger()).unwrap(), bad, "nobody repaired it");
@@ -181,11 +203,11 @@ fn a_ledger_that_is_not_one_is_refused() {
     assert!(failed(folder.run(&["query", "--fresh", SMOKERS]), 1).contains("may not be written"));
     std::fs::set_permissions(folder.ledger(), std::fs::Permissions::from_mode(0o600)).unwrap();
     folder.run(&["query", SMOKERS]).done();
-    // Places where no ledger can be made, for data that no other ledger protects.
-    let folder = Folder::factory("places");
+    // Paths where no ledger can be made, for data that no other ledger protects.
+    let folder = Folder::factory("paths");
     let policy = folder.read("policy.toml");
-    for place in ["no/such/folder/x.ledger", "/proc/x.ledger", "."] {
-        folder.write("policy.toml", format!("ledger = \"{place}\"\n{policy}").as_bytes());
+    for path in ["no/such/folder/x.ledger", "/proc/x.ledger", "."] {
+        folder.write("policy.toml", format!("ledger = \"{path}\"\n{policy}").as_bytes());
         failed(folder.run(&["query", SMOKERS]), 1);
     }
 }
@@ -193,7 +215,8 @@ fn a_ledger_that_is_not_one_is_refused() {
 #[test]
 fn one_of_many_gets_the_last_of_the_budget() {
     let folder = Folder::factory_with_budget("race", "epsilon = 0.25\nquery_epsilon = 0.25");
-    let racing: Vec<_> = (0..4).map(|_| folder.spawn(&["query", "--fresh", "--format", "json", SMOKERS])).collect();
+    let racing: Vec<_> =
+        (0..4).map(|_| folder.spawn(&["query", "--fresh", "--format", "json", SMOKERS])).collect();
     let mut codes: Vec<i32> = racing
         .into_iter()
         .map(|child| {
@@ -212,40 +235,43 @@ fn one_of_many_gets_the_last_of_the_budget() {
 #[test]
 fn many_who_ask_the_same_at_once_get_one_answer() {
     let folder = Folder::factory("together");
-    let asking: Vec<_> = (0..4).map(|_| folder.spawn(&["query", "--format", "json", SMOKERS])).collect();
-    let outputs: Vec<_> = asking.into_iter().map(|child| child.wait_with_output().unwrap()).collect();
-    let made =
-        outputs.iter().filter(|output| String::from_utf8_lossy(&output.stderr).contains("A new ledger was created"));
+    let asking: Vec<_> =
+        (0..4).map(|_| folder.spawn(&["query", "--format", "json", SMOKERS])).collect();
+    let outputs: Vec<_> =
+        asking.into_iter().map(|child| child.wait_with_output().unwrap()).collect();
+    let made = outputs.iter().filter(|output| {
+        String::from_utf8_lossy(&output.stderr).contains("A new ledger was created")
+    });
     assert_eq!(made.count(), 1, "{outputs:?}");
     let answers: Vec<Vec<u8>> = outputs.into_iter().map(|output| output.stdout).collect();
     assert!(answers.iter().all(|answer| answer == &answers[0] && !answer.is_empty()));
     assert_eq!(folder.spent(), 0.25);
 }
 
-/// Somebody else has paid for the same question and is slow, and then gives up: one who waits is told so, and that there is no answer.
+/// Somebody else has paid for the same question and is slow, and then gives up: one who waits is
+/// told so, and that there is no answer.
 #[test]
 fn who_waits_for_another_process_is_told() {
     let folder = Folder::factory("waiting");
-    let session = Session::load(&folder.file("policy.toml")).unwrap();
-    let ask = Ask { sql: SMOKERS, options: Default::default(), fresh: false };
-    let question =
-        tokio::runtime::Builder::new_current_thread().build().unwrap().block_on(session.question(&ask)).unwrap();
-    let request = Request {
-        fingerprint: question.fingerprint,
-        query: SMOKERS.into(),
-        events: question.prepared.plan.events(),
-        selection_delta: 0.0,
-        fresh: false,
-    };
+    let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
+    let session = runtime.block_on(Session::open(folder.file("policy.toml"))).unwrap();
+    let request = runtime.block_on(session.ask(SMOKERS).question()).unwrap().request;
     session.create_ledger(false).unwrap();
-    let (limits, protects) = (limits(session.policy().budget()).unwrap(), protected(session.policy()).unwrap());
-    let mut ledger = Ledger::open(&folder.ledger(), &limits, &protects).unwrap();
-    let Admission::Reserved(reservation) = ledger.reserve(&request).unwrap() else { panic!("nobody else is here") };
+    let (limits, protects) =
+        (limits(session.policy().budget()).unwrap(), protected(session.policy()).unwrap());
+    let ledger = Ledger::open(&folder.ledger(), &limits, &protects).unwrap();
+    let Admission::Reserved(reservation) = ledger.reserve(&request).unwrap() else {
+        panic!("nobody else is here")
+    };
     let mut child = folder.spawn(&["query", SMOKERS]);
     let mut said = BufReader::new(child.stderr.take().unwrap());
     let mut line = String::new();
     said.read_line(&mut line).unwrap();
-    assert!(line.contains("another process (entry 2 of the ledger)") && line.contains("30 seconds at most"), "{line}");
+    assert!(
+        line.contains("another process (entry 2 of the ledger)")
+            && line.contains("30 seconds at most"),
+        "{line}"
+    );
     ledger.abandon(&reservation).unwrap();
     line.clear();
     said.read_line(&mut line).unwrap();
@@ -254,7 +280,8 @@ fn who_waits_for_another_process_is_told() {
     assert_eq!((output.status.code(), output.stdout.as_slice()), (Some(1), &b""[..]));
 }
 
-/// The program is killed at moments spread over its whole run. Whatever it had printed is paid for, and nothing more than the budget is spent.
+/// The program is killed at moments spread over its whole run. Whatever it had printed is paid for,
+/// and nothing more than the budget is spent.
 #[test]
 fn kill_at_any_moment() {
     let folder = Folder::factory_with_budget("kill", "epsilon = 5\nquery_epsilon = 0.25");
@@ -265,7 +292,8 @@ fn kill_at_any_moment() {
     const MOMENTS: u32 = 40;
     for moment in 0..MOMENTS {
         let mut child = folder.spawn(&["query", "--fresh", "--format", "json", SMOKERS]);
-        // From the first instruction to well after the last, on a machine that is busier than before.
+        // From the first instruction to well after the last, on a machine that is busier than
+        // before.
         std::thread::sleep((whole * 3 / 2) * moment / MOMENTS + Duration::from_micros(500));
         child.kill().unwrap();
         let output = child.wait_with_output().unwrap();
@@ -281,11 +309,18 @@ fn kill_at_any_moment() {
     let budget = folder.budget();
     let spent = budget["spent"]["cost"].as_f64().unwrap();
     let releases = budget["releases"].as_array().unwrap();
-    assert!(spent <= 5.0 && spent >= 0.25 * (printed.len() + 1) as f64, "{spent} for {}", printed.len());
+    assert!(
+        spent <= 5.0 && spent >= 0.25 * (printed.len() + 1) as f64,
+        "{spent} for {}",
+        printed.len()
+    );
     assert_eq!(spent, 0.25 * releases.len() as f64);
     for answer in &printed {
         let paid = releases.iter().find(|release| release["number"] == answer["entry"]).unwrap();
-        assert_eq!((paid["state"].as_str(), paid["charge"]["cost"].as_f64()), (Some("answered"), Some(0.25)));
+        assert_eq!(
+            (paid["state"].as_str(), paid["charge"]["cost"].as_f64()),
+            (Some("answered"), Some(0.25))
+        );
     }
     // It works again, as long as the budget lasts.
     let after = folder.run(&["query", "--fresh", SMOKERS]);

@@ -11,7 +11,8 @@ pub struct Folder(PathBuf);
 impl Folder {
     /// An empty folder of its own for each test.
     pub fn new(name: &str) -> Self {
-        let path = std::env::temp_dir().join(format!("reticent-query-{}-{name}", std::process::id()));
+        let path =
+            std::env::temp_dir().join(format!("reticent-query-{}-{name}", std::process::id()));
         let _ = std::fs::remove_dir_all(&path);
         std::fs::create_dir_all(&path).unwrap();
         Folder(path)
@@ -118,6 +119,6 @@ pub fn numbers(list: &Value) -> Vec<f64> {
 }
 
 /// A column of an answer.
-pub fn column(answer: &Value, place: usize) -> Vec<Value> {
-    answer["rows"].as_array().unwrap().iter().map(|row| row[place].clone()).collect()
+pub fn column(answer: &Value, index: usize) -> Vec<Value> {
+    answer["rows"].as_array().unwrap().iter().map(|row| row[index].clone()).collect()
 }
