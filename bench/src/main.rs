@@ -22,7 +22,8 @@ struct Arguments {
 
 #[derive(Subcommand)]
 enum What {
-    /// Nanoseconds per exact draw, next to the plain f64 samplers of `rand_distr` on the same generator.
+    /// Nanoseconds per exact draw, next to the plain f64 samplers of `rand_distr` on the same
+    /// generator.
     Noise {
         /// How the figures are printed.
         #[arg(long, value_enum, default_value_t = Format::Table)]
@@ -34,7 +35,8 @@ enum What {
         #[arg(long, value_enum, default_value_t = Format::Table)]
         format: Format,
     },
-    /// Seconds and memory of private answers by group, next to DataFusion without privacy and to bounding in SQL.
+    /// Seconds and memory of private answers by group, next to DataFusion without privacy and to
+    /// bounding in SQL.
     Query {
         /// How many rows the table has.
         #[arg(long, default_value_t = 10_000_000)]
@@ -81,9 +83,10 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     match Arguments::parse().what {
         What::Noise { format } => print(&noise::measure()?, format),
         What::Account { format } => print(&account::measure()?, format),
-        What::Query { rows, people, groups, text, python, format } => {
-            print(&query::measure(query::Shape { rows, people, groups, text }, python.as_deref())?, format)
-        }
+        What::Query { rows, people, groups, text, python, format } => print(
+            &query::measure(query::Shape { rows, people, groups, text }, python.as_deref())?,
+            format,
+        ),
         What::QueryCase { case, file, text, runs } => {
             println!("{}", serde_json::to_string(&query::run(case, &file, text, runs)?)?);
             Ok(())

@@ -3,11 +3,13 @@
 use crate::timing::{Contender, best_of};
 use rand_core::UnwrapErr;
 use rand_distr::{Distribution, Exp1, StandardNormal};
-use reticent_noise::random_scale::{GammaScale, TruncatedGaussianScale, TwoPointScale, UniformScale};
+use reticent_noise::random_scale::{
+    GammaScale, TruncatedGaussianScale, TwoPointScale, UniformScale,
+};
 use reticent_noise::randomness::{SecureRandom, SecureStreams};
 use reticent_noise::{
-    DiscreteGaussian, DiscreteLaplace, Gaussian, GeneralizedGaussian, IntegerNoise, Laplace, Lattice, Noise,
-    RandomScaleLaplace, Sampler, Staircase, fill_with_threads,
+    DiscreteGaussian, DiscreteLaplace, Gaussian, GeneralizedGaussian, IntegerNoise, Laplace,
+    Lattice, Noise, RandomScaleLaplace, Sampler, Staircase, fill_with_threads,
 };
 use serde::Serialize;
 use std::fmt;
@@ -67,7 +69,8 @@ fn draws<N: Noise + 'static>(sampler: Sampler<N>) -> Result<Contender<'static>, 
     Ok(Box::new(move |runs| {
         let mut sum = 0i128;
         for _ in 0..runs {
-            // A generator that fails ends the measurement with an absurd figure rather than a good one.
+            // A generator that fails ends the measurement with an absurd figure rather than a good
+            // one.
             sum = sum.wrapping_add(sampler.draw(&mut random).unwrap_or(i128::MAX));
         }
         sum as f64
@@ -97,24 +100,62 @@ pub fn measure() -> Result<Report, Error> {
     };
     let (normal, exponential) = ("StandardNormal", "Exp1");
     for scale in [1e-3, 1.0, 1e3, 1e6, 1e9] {
-        add("discrete-laplace", scale, exponential, 3.0, draws(DiscreteLaplace::new(scale)?.sampler()?)?);
+        add(
+            "discrete-laplace",
+            scale,
+            exponential,
+            3.0,
+            draws(DiscreteLaplace::new(scale)?.sampler()?)?,
+        );
         add("laplace", scale, exponential, 3.0, continuous(Laplace, scale)?);
         add("gaussian", scale, normal, 3.0, continuous(Gaussian, scale)?);
-        add("discrete-gaussian", scale, normal, 3.0, draws(DiscreteGaussian::new(scale)?.sampler()?)?);
-        add("generalized-gaussian p=3", scale, normal, 6.0, continuous(GeneralizedGaussian::new(3.0)?, scale)?);
-        add("staircase eps=1", scale, exponential, 6.0, continuous(Staircase::new(1.0, 0.378)?, scale)?);
+        add(
+            "discrete-gaussian",
+            scale,
+            normal,
+            3.0,
+            draws(DiscreteGaussian::new(scale)?.sampler()?)?,
+        );
+        add(
+            "generalized-gaussian p=3",
+            scale,
+            normal,
+            6.0,
+            continuous(GeneralizedGaussian::new(3.0)?, scale)?,
+        );
+        add(
+            "staircase eps=1",
+            scale,
+            exponential,
+            6.0,
+            continuous(Staircase::new(1.0, 0.378)?, scale)?,
+        );
         let two_point = RandomScaleLaplace::new(TwoPointScale::new(0.5, 5.0, 0.3)?);
-        add("random-scale-laplace two-point", scale, exponential, 6.0, continuous(two_point, scale)?);
+        add(
+            "random-scale-laplace two-point",
+            scale,
+            exponential,
+            6.0,
+            continuous(two_point, scale)?,
+        );
         let gamma = RandomScaleLaplace::new(GammaScale::new(3.0, 0.5)?);
         add("random-scale-laplace gamma", scale, exponential, 6.0, continuous(gamma, scale)?);
         let uniform = RandomScaleLaplace::new(UniformScale::new(0.5, 3.0)?);
         add("random-scale-laplace uniform", scale, exponential, 6.0, continuous(uniform, scale)?);
         let truncated = RandomScaleLaplace::new(TruncatedGaussianScale::new(1.0, 1.0, 0.5, 3.0)?);
-        add("random-scale-laplace truncated-gaussian", scale, exponential, 6.0, continuous(truncated, scale)?);
+        add(
+            "random-scale-laplace truncated-gaussian",
+            scale,
+            exponential,
+            6.0,
+            continuous(truncated, scale)?,
+        );
     }
     let times = best_of(ROUNDS, DRAWS, &mut contenders);
-    let baseline =
-        vec![Baseline { name: normal, nanoseconds: times[0] }, Baseline { name: exponential, nanoseconds: times[1] }];
+    let baseline = vec![
+        Baseline { name: normal, nanoseconds: times[0] },
+        Baseline { name: exponential, nanoseconds: times[1] },
+    ];
     let exact: Vec<Exact> = labels
         .into_iter()
         .zip(&times[2..])
@@ -147,7 +188,10 @@ fn fills() -> Result<Vec<Fill>, Error> {
     let threads = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
     let laplace = Sampler::new(Laplace, 1.0, Lattice::for_scale(1.0)?)?;
     let gaussian = Sampler::new(Gaussian, 1.0, Lattice::for_scale(1.0)?)?;
-    Ok(vec![fill_speed_up("laplace", &laplace, threads), fill_speed_up("gaussian", &gaussian, threads)])
+    Ok(vec![
+        fill_speed_up("laplace", &laplace, threads),
+        fill_speed_up("gaussian", &gaussian, threads),
+    ])
 }
 
 fn fill_speed_up<N: Noise>(name: &'static str, sampler: &Sampler<N>, threads: usize) -> Fill {
@@ -170,10 +214,17 @@ impl fmt::Display for Report {
         for row in &self.baseline {
             writeln!(f, "  {:<42} {:>18.1} ns", row.name, row.nanoseconds)?;
         }
-        writeln!(f, "exact draws                                   scale        ns    ratio   (target)")?;
+        writeln!(
+            f,
+            "exact draws                                   scale        ns    ratio   (target)"
+        )?;
         for row in &self.exact {
             let Exact { name, scale, nanoseconds, against, ratio, target } = row;
-            writeln!(f, "  {name:<40} {scale:>8.0e} {nanoseconds:>9.1} {ratio:>8.2}   ({target} x {against})")?;
+            writeln!(
+                f,
+                "  {name:<40} {scale:>8.0e} {nanoseconds:>9.1} {ratio:>8.2}   ({target} x \
+                 {against})"
+            )?;
         }
         writeln!(f, "slowest over fastest scale (target 2)")?;
         for row in &self.flatness {

@@ -11,8 +11,8 @@ use crate::corpus;
 use crate::minimal::minimal;
 use crate::target::Target;
 
-/// How long an input may take. The slowest takes a second; on a machine that is busy otherwise, a worker
-/// was seen to wait for a minute for its turn.
+/// How long an input may take. The slowest takes a second; on a machine that is busy otherwise, a
+/// worker was seen to wait for a minute for its turn.
 pub const LIMIT: Duration = Duration::from_secs(300);
 
 /// How much address space a worker has, in kilobytes.
@@ -63,9 +63,16 @@ fn watch(mut child: Child, folder: &Path) -> io::Result<Option<String>> {
             let last = errors.lines().rfind(|line| !line.trim().is_empty()).unwrap_or_default();
             // What this program says of itself is not about an input.
             let own = status.code() == Some(2);
-            return if own { Err(io::Error::other(last)) } else { Ok(Some(format!("ended: {status}: {last}"))) };
+            return if own {
+                Err(io::Error::other(last))
+            } else {
+                Ok(Some(format!("ended: {status}: {last}")))
+            };
         }
-        let last = std::fs::metadata(&current).and_then(|file| file.modified()).unwrap_or(begun).max(begun);
+        let last = std::fs::metadata(&current)
+            .and_then(|file| file.modified())
+            .unwrap_or(begun)
+            .max(begun);
         if last.elapsed().is_ok_and(|quiet| quiet > LIMIT) {
             child.kill()?;
             child.wait()?;
@@ -95,7 +102,10 @@ fn try_one(target: Target, input: &[u8]) -> io::Result<Option<String>> {
     let path = folder.path().join("input");
     std::fs::write(&path, input)?;
     let (path, place) = (path.to_string_lossy(), folder.path().to_string_lossy());
-    watch(start(&[target.name(), "--input", &path, "--worker", &place], folder.path())?, folder.path())
+    watch(
+        start(&[target.name(), "--input", &path, "--worker", &place], folder.path())?,
+        folder.path(),
+    )
 }
 
 /// The kind of what was found: the text before the colon. An input is minimised within its kind.
@@ -113,7 +123,12 @@ fn key(target: Target, what: &str) -> String {
 ///
 /// # Errors
 /// If processes cannot be started, or files cannot be written.
-pub fn campaign(target: Target, seconds: u64, seed: u64, known: &mut BTreeSet<String>) -> io::Result<Report> {
+pub fn campaign(
+    target: Target,
+    seconds: u64,
+    seed: u64,
+    known: &mut BTreeSet<String>,
+) -> io::Result<Report> {
     let end = Instant::now() + Duration::from_secs(seconds);
     let mut report = Report::default();
     let mut seed = seed;
@@ -121,7 +136,8 @@ pub fn campaign(target: Target, seconds: u64, seed: u64, known: &mut BTreeSet<St
         let folder = tempfile::tempdir()?;
         let left = end.saturating_duration_since(Instant::now()).as_secs().max(1).to_string();
         let (place, seed_text) = (folder.path().to_string_lossy(), seed.to_string());
-        let arguments = [target.name(), "--worker", &place, "--seconds", &left, "--seed", &seed_text];
+        let arguments =
+            [target.name(), "--worker", &place, "--seconds", &left, "--seed", &seed_text];
         let what = watch(start(&arguments, folder.path())?, folder.path())?;
         let counted = std::fs::read(folder.path().join(COUNT)).unwrap_or_default();
         report.inputs += String::from_utf8_lossy(&counted).trim().parse().unwrap_or(0);
@@ -138,15 +154,21 @@ pub fn campaign(target: Target, seconds: u64, seed: u64, known: &mut BTreeSet<St
 fn written(target: Target, input: &[u8], what: &str) -> io::Result<PathBuf> {
     let minutes = if kind(what) == "hang" { 10 } else { 2 };
     let deadline = Instant::now() + Duration::from_secs(60 * minutes);
-    let again = |input: &[u8]| try_one(target, input).ok().flatten().is_some_and(|other| kind(&other) == kind(what));
+    let again = |input: &[u8]| {
+        try_one(target, input).ok().flatten().is_some_and(|other| kind(&other) == kind(what))
+    };
     let alone = again(input);
     let smallest = if alone { minimal(input, deadline, again) } else { input.to_vec() };
     let folder = corpus::home().join("findings");
     std::fs::create_dir_all(&folder)?;
     let path = folder.join(format!("{}-{}", target.name(), corpus::name(&smallest)));
     std::fs::write(&path, &smallest)?;
-    let note = if alone { "" } else { "It does not happen in a new process with this input alone.\n" };
-    let shown = path.strip_prefix(corpus::home().parent().unwrap_or(Path::new(""))).unwrap_or(&path).display();
+    let note =
+        if alone { "" } else { "It does not happen in a new process with this input alone.\n" };
+    let shown = path
+        .strip_prefix(corpus::home().parent().unwrap_or(Path::new("")))
+        .unwrap_or(&path)
+        .display();
     let text = format!("{what}\n{note}cargo run -p fuzz -- {} --input {shown}\n", target.name());
     std::fs::write(path.with_extension("txt"), text)?;
     Ok(path)

@@ -33,7 +33,8 @@ fn folder(target: Target) -> PathBuf {
 #[must_use]
 pub fn load(target: Target) -> Vec<Vec<u8>> {
     let mut all = target.seeds();
-    let paths = std::fs::read_dir(folder(target)).into_iter().flatten().flatten().map(|entry| entry.path());
+    let paths =
+        std::fs::read_dir(folder(target)).into_iter().flatten().flatten().map(|entry| entry.path());
     let paths: BTreeSet<PathBuf> = paths.collect();
     all.extend(paths.iter().filter_map(|path| std::fs::read(path).ok()));
     all

@@ -55,8 +55,14 @@ fn run(options: &Options) -> Result<ExitCode, String> {
     let (mut known, mut found) = (BTreeSet::new(), false);
     let share = (options.seconds / targets.len() as u64).max(1);
     for target in targets {
-        let report = campaign(target, share, options.seed, &mut known).map_err(|error| error.to_string())?;
-        println!("{}: {} inputs in {share} s, {} findings", target.name(), report.inputs, report.findings.len());
+        let report =
+            campaign(target, share, options.seed, &mut known).map_err(|error| error.to_string())?;
+        println!(
+            "{}: {} inputs in {share} s, {} findings",
+            target.name(),
+            report.inputs,
+            report.findings.len()
+        );
         for path in &report.findings {
             found = true;
             println!("  {}", path.with_extension("txt").display());

@@ -3,9 +3,13 @@
 
 use std::time::Instant;
 
-/// A part of `input` that fails too, and no part of it does that is one piece shorter; or what was found
-/// when the time was over.
-pub(crate) fn minimal(input: &[u8], deadline: Instant, mut fails: impl FnMut(&[u8]) -> bool) -> Vec<u8> {
+/// A part of `input` that fails too, and no part of it does that is one piece shorter; or what was
+/// found when the time was over.
+pub(crate) fn minimal(
+    input: &[u8],
+    deadline: Instant,
+    mut fails: impl FnMut(&[u8]) -> bool,
+) -> Vec<u8> {
     let mut smallest = input.to_vec();
     let mut piece = smallest.len().div_ceil(2);
     while piece > 0 {

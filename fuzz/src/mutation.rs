@@ -28,7 +28,8 @@ impl Random {
 /// The longest input.
 pub const LONGEST: usize = 1 << 16;
 
-/// A number at which something overflows, begins or ends: a power of two or its negative, or next to one.
+/// A number at which something overflows, begins or ends: a power of two or its negative, or next
+/// to one.
 fn edge(random: &mut Random) -> i64 {
     let power = 1_i64.wrapping_shl(random.below(64) as u32);
     let signed = if random.below(3) == 0 { power.wrapping_neg() } else { power };
@@ -36,7 +37,13 @@ fn edge(random: &mut Random) -> i64 {
 }
 
 /// An input made of another, of a second one, and of words that mean something.
-pub fn mutated(random: &mut Random, input: &[u8], other: &[u8], words: &[&str], is_text: bool) -> Vec<u8> {
+pub fn mutated(
+    random: &mut Random,
+    input: &[u8],
+    other: &[u8],
+    words: &[&str],
+    is_text: bool,
+) -> Vec<u8> {
     let mut bytes = input.to_vec();
     for _ in 0..=random.below(4) {
         if is_text && random.below(4) > 0 {
@@ -136,8 +143,9 @@ fn change_words(random: &mut Random, bytes: &mut Vec<u8>, other: &[u8], words: &
             mine.splice(from, theirs[range(random, theirs.len(), 24)].to_vec());
         }
         6 => {
-            let numbers: Vec<usize> =
-                (0..mine.len()).filter(|at| mine[*at].starts_with(|c: char| c.is_ascii_digit())).collect();
+            let numbers: Vec<usize> = (0..mine.len())
+                .filter(|at| mine[*at].starts_with(|c: char| c.is_ascii_digit()))
+                .collect();
             if let Some(at) = random.of(&numbers) {
                 mine[*at] = &edge;
             }

@@ -18,7 +18,8 @@ impl Sql {
         std::fs::write(folder.join("t.csv"), TABLE).map_err(text)?;
         std::fs::write(folder.join("visits.csv"), VISITS).map_err(text)?;
         std::fs::write(folder.join("cities.csv"), "city,size\nUlm,1\nBonn,3\n").map_err(text)?;
-        let policy = Policy::parse(POLICY, &folder.join("policy.toml")).map_err(|error| error.to_string())?;
+        let policy = Policy::parse(POLICY, &folder.join("policy.toml"))
+            .map_err(|error| error.to_string())?;
         Ok(Sql { engine: Engine::new()?, policy })
     }
 
@@ -39,7 +40,9 @@ impl Sql {
         }
         let is_word = |c: char| c.is_alphanumeric() || c == '_' || c == '(';
         let words = query.sql.split_inclusive(|c: char| !is_word(c) || c == '(').map(str::trim);
-        let named = |word: &&str| word.len() > 1 && word.chars().all(|c| c.is_ascii_uppercase() || "_0(".contains(c));
+        let named = |word: &&str| {
+            word.len() > 1 && word.chars().all(|c| c.is_ascii_uppercase() || "_0(".contains(c))
+        };
         Ok(words.filter(named).map(|word| format!("accepted {word}")).collect())
     }
 }
@@ -96,10 +99,12 @@ pub(crate) const SEEDS: &[&str] = &[
     "SELECT name, COUNT(*) FROM t GROUP BY name HAVING COUNT(*) > 3",
     "SELECT STDDEV(x), VAR_POP(x), MEDIAN(age), COUNT(*) FILTER (WHERE flag) FROM t",
     "SELECT PERCENTILE_CONT(0.9) WITHIN GROUP (ORDER BY age) FROM t",
-    "SELECT COUNT(*) FROM (SELECT id, SUM(x) AS s, MAX(age) AS m FROM t GROUP BY id) u WHERE s > 0.5",
+    "SELECT COUNT(*) FROM (SELECT id, SUM(x) AS s, MAX(age) AS m FROM t GROUP BY id) u WHERE s > \
+     0.5",
     "SELECT v.ward, SUM(v.cost) FROM t JOIN visits v ON t.id = v.id WHERE t.flag GROUP BY v.ward",
     "SELECT c.size, COUNT(*) FROM t LEFT JOIN cities c ON t.city = c.city GROUP BY c.size",
-    "WITH w AS (SELECT id, city FROM t UNION ALL SELECT id, ward FROM visits) SELECT COUNT(*) FROM w",
+    "WITH w AS (SELECT id, city FROM t UNION ALL SELECT id, ward FROM visits) SELECT COUNT(*) FROM \
+     w",
     "SELECT COUNT(*) FROM t WHERE city IN (SELECT city FROM cities WHERE size > 1)",
     "SELECT CASE WHEN age < 30 THEN 'young' ELSE 'old' END AS a, COUNT(*) FROM t GROUP BY a",
     "SELECT DATE_PART('month', day), COUNT(*) FROM t GROUP BY 1",
@@ -108,28 +113,45 @@ pub(crate) const SEEDS: &[&str] = &[
     "SELECT COUNT(*) FROM t WHERE SUBSTR(UPPER(name), 2, 3) || CAST(age AS TEXT) = 'LI30'",
     "SELECT SUM(GREATEST(LEAST(age * 2 % 7, 100), 0)) / COUNT(*) FROM t",
     "SELECT COUNT(*) FROM t WHERE name ILIKE '%é_' OR name ~ '^A.*e$' OR CONTAINS(name, 'li')",
-    "SELECT COUNT(*) FROM t WHERE SPLIT_PART(name, ',', 1) = '' OR CONCAT_WS('-', city, name) IS NULL",
+    "SELECT COUNT(*) FROM t WHERE SPLIT_PART(name, ',', 1) = '' OR CONCAT_WS('-', city, name) IS \
+     NULL",
     "SELECT COUNT(*) FROM t WHERE DATE_TRUNC('week', at) < TIMESTAMP '2024-01-01 00:00:00'",
-    "SELECT COUNT(*) FROM t WHERE CAST(name AS INTEGER) = 1 OR CAST(day AS TEXT) > '2' OR TRY_CAST(x AS BIGINT) = 1",
+    "SELECT COUNT(*) FROM t WHERE CAST(name AS INTEGER) = 1 OR CAST(day AS TEXT) > '2' OR \
+     TRY_CAST(x AS BIGINT) = 1",
     "SELECT COUNT(*) FROM t WHERE COALESCE(NULLIF(city, 'Ulm'), name) IS DISTINCT FROM 'Bonn'",
-    "SELECT WITH DIFFERENTIAL_PRIVACY OPTIONS(epsilon = 0.5, delta = 1e-8, max_groups = 3) COUNT(*) FROM t",
+    "SELECT WITH DIFFERENTIAL_PRIVACY OPTIONS(epsilon = 0.5, delta = 1e-8, max_groups = 3) \
+     COUNT(*) FROM t",
     "SELECT FLOOR(age / 10) AS d, COUNT(*) FROM t GROUP BY d ORDER BY d",
-    "SELECT COUNT(*) FROM t CROSS JOIN (VALUES (1), (2)) AS v(k) WHERE EXISTS (SELECT 1 FROM cities)",
+    "SELECT COUNT(*) FROM t CROSS JOIN (VALUES (1), (2)) AS v(k) WHERE EXISTS (SELECT 1 FROM \
+     cities)",
     "SELECT COUNT(*) FROM t WHERE (SELECT MAX(size) FROM cities) > age",
     "SELECT COUNT(*) FROM t a JOIN visits b ON a.id = b.id JOIN t c ON b.id = c.id AND a.x < c.x",
-    "SELECT s.city, s.n * 2 FROM (SELECT city, COUNT(*) AS n FROM t GROUP BY city) s JOIN cities c ON s.city = c.city",
+    "SELECT s.city, s.n * 2 FROM (SELECT city, COUNT(*) AS n FROM t GROUP BY city) s JOIN cities c \
+     ON s.city = c.city",
 ];
 
-pub(crate) const WORDS: &str = "SELECT FROM WHERE GROUP BY HAVING ORDER LIMIT OFFSET DISTINCT AS JOIN LEFT RIGHT FULL \
-    INNER CROSS SEMI ANTI OUTER NATURAL ON USING UNION ALL INTERSECT EXCEPT WITH RECURSIVE VALUES LATERAL UNNEST \
-    TABLESAMPLE PIVOT QUALIFY WINDOW OVER PARTITION ROWS RANGE FILTER WITHIN CASE WHEN THEN ELSE END AND OR NOT IN \
-    EXISTS ANY SOME BETWEEN LIKE ILIKE SIMILAR TO ESCAPE IS NULL TRUE FALSE UNKNOWN CAST( TRY_CAST( EXTRACT( INTERVAL \
-    DATE TIMESTAMP TIME ZONE AT INTEGER BIGINT TINYINT SMALLINT DOUBLE FLOAT REAL DECIMAL NUMERIC(38,10) TEXT VARCHAR \
-    CHAR BOOLEAN COUNT(*) COUNT( SUM( AVG( MIN( MAX( VAR( STDDEV( MEDIAN( PERCENTILE_CONT( APPROX_DISTINCT( \
-    FIRST_VALUE( ARRAY_AGG( coalesce( nvl( nullif( greatest( least( abs( ceil( floor( round( trunc( signum( sqrt( \
-    cbrt( ln( log( log2( log10( exp( power( sin( cos( tan( asin( acos( atan( atan2( degrees( radians( isnan( iszero( \
-    nanvl( lower( upper( initcap( trim( btrim( ltrim( rtrim( length( character_length( octet_length( ascii( reverse( \
-    strpos( starts_with( ends_with( contains( left( right( substr( split_part( concat( concat_ws( || regexp_like( ~ \
-    ~* !~ date_part( date_trunc( now() random() uuid() current_date ( ) , . ; * + - / % = <> != < <= > >= & | ^ << >> \
-    :: @ ? $1 [1] {} 0 1 -1 2 0.5 1e400 -0.0 9223372036854775807 -9223372036854775808 'x' 'month' 'week' 'é' \
+pub(crate) const WORDS: &str = "SELECT FROM WHERE GROUP BY HAVING ORDER LIMIT OFFSET DISTINCT AS \
+    JOIN LEFT RIGHT FULL \
+    INNER CROSS SEMI ANTI OUTER NATURAL ON USING UNION ALL INTERSECT EXCEPT WITH RECURSIVE VALUES \
+    LATERAL UNNEST \
+    TABLESAMPLE PIVOT QUALIFY WINDOW OVER PARTITION ROWS RANGE FILTER WITHIN CASE WHEN THEN ELSE \
+    END AND OR NOT IN \
+    EXISTS ANY SOME BETWEEN LIKE ILIKE SIMILAR TO ESCAPE IS NULL TRUE FALSE UNKNOWN CAST( \
+    TRY_CAST( EXTRACT( INTERVAL \
+    DATE TIMESTAMP TIME ZONE AT INTEGER BIGINT TINYINT SMALLINT DOUBLE FLOAT REAL DECIMAL \
+    NUMERIC(38,10) TEXT VARCHAR \
+    CHAR BOOLEAN COUNT(*) COUNT( SUM( AVG( MIN( MAX( VAR( STDDEV( MEDIAN( PERCENTILE_CONT( \
+    APPROX_DISTINCT( \
+    FIRST_VALUE( ARRAY_AGG( coalesce( nvl( nullif( greatest( least( abs( ceil( floor( round( \
+    trunc( signum( sqrt( \
+    cbrt( ln( log( log2( log10( exp( power( sin( cos( tan( asin( acos( atan( atan2( degrees( \
+    radians( isnan( iszero( \
+    nanvl( lower( upper( initcap( trim( btrim( ltrim( rtrim( length( character_length( \
+    octet_length( ascii( reverse( \
+    strpos( starts_with( ends_with( contains( left( right( substr( split_part( concat( concat_ws( \
+    || regexp_like( ~ \
+    ~* !~ date_part( date_trunc( now() random() uuid() current_date ( ) , . ; * + - / % = <> != < \
+    <= > >= & | ^ << >> \
+    :: @ ? $1 [1] {} 0 1 -1 2 0.5 1e400 -0.0 9223372036854775807 -9223372036854775808 'x' 'month' \
+    'week' 'é' \
     t visits cities id name city age x flag day at ward cost size \"ID\" t.id u s n";

@@ -2,10 +2,11 @@
 
 use std::path::Path;
 
-use reticent_accounting::Budget;
+use reticent_accounting::FilterBudget;
 use reticent_events::Event;
 use reticent_ledger::{
-    Admission, Digest, Ledger, LedgerError, Limits, Protected, ProtectedTable, Request, Source, verify,
+    Admission, ChargeRequest, Digest, Ledger, LedgerError, Limits, Protected, ProtectedTable,
+    Source, verify,
 };
 use reticent_policy::Policy;
 
@@ -27,8 +28,15 @@ pub enum Target {
 }
 
 /// All of them.
-pub const ALL: [Target; 7] =
-    [Target::Sql, Target::Csv, Target::Parquet, Target::Arrow, Target::Values, Target::Policy, Target::Ledger];
+pub const ALL: [Target; 7] = [
+    Target::Sql,
+    Target::Csv,
+    Target::Parquet,
+    Target::Arrow,
+    Target::Values,
+    Target::Policy,
+    Target::Ledger,
+];
 
 /// What is new about an outcome if no other had it; or what must never happen.
 pub type Outcome = Result<Vec<String>, String>;
@@ -76,7 +84,9 @@ impl Target {
     #[must_use]
     pub fn words(self) -> Vec<&'static str> {
         match self {
-            Target::Sql => sql::WORDS.split_whitespace().chain(["''", "'%a_'", "\"\"", "--", "/*"]).collect(),
+            Target::Sql => {
+                sql::WORDS.split_whitespace().chain(["''", "'%a_'", "\"\"", "--", "/*"]).collect()
+            }
             Target::Csv => files::CSV_WORDS.split('|').collect(),
             Target::Policy => POLICY_WORDS.split_whitespace().collect(),
             Target::Parquet | Target::Arrow | Target::Values | Target::Ledger => {
@@ -136,9 +146,14 @@ fn policy(input: &[u8]) -> Outcome {
         Err(error) => Ok(vec![shape(error.to_string().lines().next_back().unwrap_or_default())]),
         Ok(policy) => {
             let again = Policy::parse(&text, Path::new("policy.toml"));
-            let same = again.is_ok_and(|again| again.fingerprint_text() == policy.fingerprint_text());
+            let same =
+                again.is_ok_and(|again| again.fingerprint_text() == policy.fingerprint_text());
             let columns = policy.tables().iter().map(|table| table.columns().len()).sum::<usize>();
-            if same { Ok(vec![format!("{columns} columns")]) } else { Err("wrong: one text, two policies".to_owned()) }
+            if same {
+                Ok(vec![format!("{columns} columns")])
+            } else {
+                Err("wrong: one text, two policies".to_owned())
+            }
         }
     }
 }
@@ -171,19 +186,24 @@ columns.ward.type = "text"
 columns.beds = { type = "integer", bounds = [1, 200] }
 "#;
 
-const POLICY_WORDS: &str = "ledger budget epsilon delta query_epsilon query_delta accounting basic tables source \
-    format csv parquet arrow delimiter header unit each_row true public unique max_groups max_rows columns type \
-    integer real text boolean date timestamp bounds values unit_bounds nullable false [ ] { } = . \"\" '' nan inf \
-    -inf 1e400 -0.0 9223372036854775807 -9223372036854775808 0001-01-01 9999-12-31T23:59:59.999999Z \"\\u0000\" \
+const POLICY_WORDS: &str = "ledger budget epsilon delta query_epsilon query_delta accounting basic \
+    tables source \
+    format csv parquet arrow delimiter header unit each_row true public unique max_groups max_rows \
+    columns type \
+    integer real text boolean date timestamp bounds values unit_bounds nullable false [ ] { } = \
+    . \"\" '' nan inf \
+    -inf 1e400 -0.0 9223372036854775807 -9223372036854775808 0001-01-01 \
+    9999-12-31T23:59:59.999999Z \"\\u0000\" \
     \"FILL IN\" [[tables]] [tables.t] [tables.\"\"]";
 
-fn request(query: &str) -> Request {
-    Request {
+fn request(query: &str) -> ChargeRequest {
+    ChargeRequest {
         fingerprint: Digest::of(&[query.as_bytes()]),
         query: query.to_owned(),
         events: vec![Event::Gaussian { sigma: 2.0, sensitivity: 1.0 }],
         selection_delta: 0.0,
         fresh: false,
+        asker: None,
     }
 }
 
@@ -191,9 +211,10 @@ fn request(query: &str) -> Request {
 fn whole_ledger(folder: &Path) -> Result<Vec<u8>, Box<dyn std::error::Error>> {
     let path = folder.join("whole.ledger");
     let sources = vec![Source { path: "/t.csv".to_owned(), pattern: None }];
-    let protects = Protected::new(vec![ProtectedTable { name: "t".to_owned(), sources, unit: None }])?;
-    let limits = Limits::new(Budget::ZeroConcentrated { rho: 0.5 }, 0.0)?;
-    let mut ledger = Ledger::create(&path, limits, &protects)?;
+    let protects =
+        Protected::new(vec![ProtectedTable { name: "t".to_owned(), sources, unit: None }])?;
+    let limits = Limits::new(FilterBudget::ZeroConcentrated { rho: 0.5 }, 0.0)?;
+    let ledger = Ledger::create(&path, limits, &protects)?;
     for query in ["SELECT 1", "SELECT 2"] {
         if let Admission::Reserved(reservation) = ledger.reserve(&request(query))? {
             ledger.complete(&reservation, b"answer")?;
@@ -229,17 +250,27 @@ fn ledger(input: &[u8], whole: &[u8], folder: &Path) -> Outcome {
     }
     std::fs::write(&path, &bytes).map_err(|error| error.to_string())?;
     let verified = verify(&path, None);
-    let told = |error: &LedgerError| shape(&error.to_string().replace(&*path.to_string_lossy(), ""));
+    let told =
+        |error: &LedgerError| shape(&error.to_string().replace(&*path.to_string_lossy(), ""));
     let mut seen = vec![format!("verify {:?}", verified.as_ref().err().map(&told))];
     match Ledger::open_as_stored(&path) {
         Err(error) if verified.is_ok() => return Err(format!("wrong: verified, but: {error}")),
         Err(error) => seen.push(format!("open {}", told(&error))),
-        Ok(mut ledger) => {
-            seen.push(format!("statement {:?}", ledger.statement(Some(1e-6)).err().as_ref().map(told)));
+        Ok(ledger) => {
+            seen.push(format!(
+                "statement {:?}",
+                ledger.statement(Some(1e-6)).err().as_ref().map(told)
+            ));
             seen.push(format!("anchor {:?}", ledger.anchor().err().as_ref().map(told)));
             for query in ["SELECT 1", "SELECT 3", "SELECT 4"] {
-                seen.push(format!("check {:?}", ledger.check(&request(query)).err().as_ref().map(told)));
-                seen.push(format!("reserve {:?}", ledger.reserve(&request(query)).err().as_ref().map(told)));
+                seen.push(format!(
+                    "check {:?}",
+                    ledger.check(&request(query)).err().as_ref().map(told)
+                ));
+                seen.push(format!(
+                    "reserve {:?}",
+                    ledger.reserve(&request(query)).err().as_ref().map(told)
+                ));
             }
         }
     }

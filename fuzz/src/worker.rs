@@ -22,12 +22,13 @@ pub fn remember_panics() {
     }));
 }
 
-/// What one input did; a panic is something that must never happen. One that was caught inside is not,
-/// and where it was is something new.
+/// What one input did; a panic is something that must never happen. One that was caught inside is
+/// not, and where it was is something new.
 pub fn outcome(subject: &mut Subject, input: &[u8]) -> Outcome {
     let take = || LAST_PANIC.lock().map(|mut last| std::mem::take(&mut *last)).unwrap_or_default();
     take();
-    let mut outcome = catch_unwind(AssertUnwindSafe(|| subject(input))).unwrap_or_else(|_| Err("panic".to_owned()));
+    let mut outcome = catch_unwind(AssertUnwindSafe(|| subject(input)))
+        .unwrap_or_else(|_| Err("panic".to_owned()));
     let panic = take();
     match &mut outcome {
         Err(what) if what == "panic" => *what += &format!(": {panic}"),
@@ -48,8 +49,9 @@ pub struct Work {
     pub failure: Option<(Vec<u8>, String)>,
 }
 
-/// Tries the corpus and then at most so many changes of it, until the time is over or something happens
-/// that never must. `current` is told each input beforehand; `keep` says whether new ones become part of the corpus.
+/// Tries the corpus and then at most so many changes of it, until the time is over or something
+/// happens that never must. `current` is told each input beforehand; `keep` says whether new ones
+/// become part of the corpus.
 ///
 /// # Errors
 /// If the target cannot be made.

@@ -6,24 +6,27 @@ use crate::membership::is_on_lattice;
 use crate::oracle::UpperTail;
 use crate::precision;
 
-/// What a release of `input + noise` promises.
-pub struct Promise<'a> {
-    /// The exponent of the lattice that outputs lie on; at most 0, so that the inputs 0 and 1 lie on it.
+/// What a release of `input + noise` claims.
+pub struct Claimed<'a> {
+    /// The exponent of the lattice that outputs lie on; at most 0, so that the inputs 0 and 1 lie
+    /// on it.
     pub lattice_exponent: i32,
     /// The distribution of the noise, in lattice steps.
     pub noise: &'a dyn UpperTail,
 }
 
-impl std::fmt::Debug for Promise<'_> {
+impl std::fmt::Debug for Claimed<'_> {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Promise").field("lattice_exponent", &self.lattice_exponent).finish_non_exhaustive()
+        f.debug_struct("Claimed")
+            .field("lattice_exponent", &self.lattice_exponent)
+            .finish_non_exhaustive()
     }
 }
 
 /// A check that failed.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Finding {
-    /// The noise does not have the promised distribution.
+    /// The noise does not have the claimed distribution.
     Distribution {
         /// The p-value.
         p: f64,
@@ -33,12 +36,13 @@ pub enum Finding {
         /// The share of such outputs.
         off_lattice: f64,
     },
-    /// The low bits of the outputs are not uniform, though the lattice is so fine that they must be.
+    /// The low bits of the outputs are not uniform, though the lattice is so fine that they must
+    /// be.
     LowBits {
         /// The p-value.
         p: f64,
     },
-    /// The place of the lowest set bit depends on the input.
+    /// The weight of the lowest set bit depends on the input.
     Precision {
         /// The p-value.
         p: f64,
@@ -46,7 +50,8 @@ pub enum Finding {
 }
 
 impl Finding {
-    /// Whether the distribution itself is wrong, which is not what the attacks on floating-point noise are about.
+    /// Whether the distribution itself is wrong, which is not what the attacks on floating-point
+    /// noise are about.
     pub fn is_of_distribution(&self) -> bool {
         matches!(self, Finding::Distribution { .. })
     }
@@ -58,20 +63,26 @@ pub const INPUTS: [f64; 2] = [0.0, 1.0];
 /// Low bits that are examined.
 const LOW_BITS: u32 = 4;
 
-/// Below this probability of a single lattice point the lattice counts as fine: low bits are then uniform, whatever the input, but for a
-/// deviation of this order, which a few million samples do not show.
+/// Below this probability of a single lattice point the lattice counts as fine: low bits are then
+/// uniform, whatever the input, but for a deviation of this order, which a few million samples do
+/// not show.
 const FINE: f64 = 1e-8;
 
 /// How many of the checks involve chance: two distributions, two of low bits, one of precision.
 pub const RANDOM_CHECKS: u32 = 5;
 
-/// Checks `releases` outputs for each of the two [`INPUTS`], each of the [`RANDOM_CHECKS`] at level `alpha`: a release that keeps
-/// its promise has a finding with probability at most `5 alpha`.
+/// Checks `releases` outputs for each of the two [`INPUTS`], each of the [`RANDOM_CHECKS`] at level
+/// `alpha`: a release that is as claimed has a finding with probability at most `5 alpha`.
 ///
-/// On a coarse lattice low bits and precision are not examined: there they are a part of the noisy answer, and what they may tell is
-/// bounded by the guarantee of the noise.
-pub fn battery(promise: &Promise, releases: usize, alpha: f64, mut release: impl FnMut(f64) -> f64) -> Vec<Finding> {
-    let spacing = 2f64.powi(promise.lattice_exponent);
+/// On a coarse lattice low bits and precision are not examined: there they are a part of the noisy
+/// answer, and what they may tell is bounded by the guarantee of the noise.
+pub fn battery(
+    claimed: &Claimed,
+    releases: usize,
+    alpha: f64,
+    mut release: impl FnMut(f64) -> f64,
+) -> Vec<Finding> {
+    let spacing = 2f64.powi(claimed.lattice_exponent);
     let steps = |output: f64| (output / spacing + 0.5).floor() as i128;
     let mut findings = Vec::new();
     let outputs = INPUTS.map(|input| {
@@ -79,17 +90,20 @@ pub fn battery(promise: &Promise, releases: usize, alpha: f64, mut release: impl
         let bins = Bins::from_pilot(pilot, 20);
         let outputs: Vec<f64> = (0..releases).map(|_| release(input)).collect();
         let counts = bins.histogram(outputs.iter().map(|&output| steps(output) - steps(input)));
-        let p = goodness_of_fit(&counts, &bins.probabilities(promise.noise));
+        let p = goodness_of_fit(&counts, &bins.probabilities(claimed.noise));
         if p < alpha {
             findings.push(Finding::Distribution { p });
         }
-        let off = outputs.iter().filter(|&&output| !is_on_lattice(output, promise.lattice_exponent)).count();
+        let off = outputs
+            .iter()
+            .filter(|&&output| !is_on_lattice(output, claimed.lattice_exponent))
+            .count();
         if off > 0 {
             findings.push(Finding::Support { off_lattice: off as f64 / releases as f64 });
         }
         outputs
     });
-    if promise.noise.probability(0).to_f64() < FINE {
+    if claimed.noise.probability(0).to_f64() < FINE {
         for outputs in &outputs {
             let p = low_bits_p_value(outputs.iter().map(|&output| steps(output)));
             if p < alpha {

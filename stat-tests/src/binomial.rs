@@ -1,10 +1,12 @@
 //! Confidence bounds on a probability from counted successes.
 //!
-//! Chernoff's bound in its relative-entropy form: for `K` binomial with `n` tries of probability `p`, and `k >= n p`,
-//! `P[K >= k] <= exp(-n D(k/n || p))` with `D(a || p) = a ln(a/p) + (1-a) ln((1-a)/(1-p))`, and the mirrored bound for `k <= n p` (Hoeffding, *Probability
-//! inequalities for sums of bounded random variables*, 1963, Theorem 1). Setting the right side to `alpha` and solving for `p` gives a bound
-//! that fails with probability at most `alpha`, for every `n` and `p`: no approximation is involved, as with Clopper and Pearson's
-//! interval, of which it is a slightly wider and much simpler relative.
+//! Chernoff's bound in its relative-entropy form: for `K` binomial with `n` tries of probability
+//! `p`, and `k >= n p`, `P[K >= k] <= exp(-n D(k/n || p))` with
+//! `D(a || p) = a ln(a/p) + (1-a) ln((1-a)/(1-p))`, and the mirrored bound for `k <= n p`
+//! (Hoeffding, *Probability inequalities for sums of bounded random variables*, 1963, Theorem 1).
+//! Setting the right side to `alpha` and solving for `p` gives a bound that fails with probability
+//! at most `alpha`, for every `n` and `p`: no approximation is involved, as with Clopper and
+//! Pearson's interval, of which it is a slightly wider and much simpler relative.
 
 /// A lower bound on the probability, wrong with probability at most `alpha`.
 pub fn lower_bound(successes: u64, tries: u64, alpha: f64) -> f64 {
@@ -39,7 +41,8 @@ fn relative_entropy(a: f64, p: f64) -> f64 {
 mod tests {
     use super::*;
 
-    /// The bound must not be below the exact one: Clopper and Pearson's `p` solves `P[K <= k] = alpha`.
+    /// The bound must not be below the exact one: Clopper and Pearson's `p` solves
+    /// `P[K <= k] = alpha`.
     #[test]
     fn bounds_are_never_inside_the_exact_interval_and_not_far_outside() {
         for (k, n) in [(0u64, 50u64), (3, 50), (25, 50), (49, 50)] {

@@ -4,17 +4,19 @@ use crate::oracle::UpperTail;
 
 /// Bins of signed integers: zero alone, and on each side the intervals between increasing cuts.
 ///
-/// Bin by bin from left to right: `(-∞, -c_m], ..., (-c_2, -c_1], {0}, [c_1, c_2), ..., [c_m, ∞)` with `c_1 = 1`.
+/// Bin by bin from left to right: `(-∞, -c_m], ..., (-c_2, -c_1], {0}, [c_1, c_2), ..., [c_m, ∞)`
+/// with `c_1 = 1`.
 #[derive(Clone, Debug)]
 pub struct Bins {
     cuts: Vec<u128>,
 }
 
 impl Bins {
-    /// Bins at the quantiles of the magnitudes of a pilot run, and at twice and four times its largest.
+    /// Bins at the quantiles of the magnitudes of a pilot run, and at twice and four times its
+    /// largest.
     ///
-    /// The pilot's draws must be independent of those that are counted: then the bins are fixed before the counting begins, and the
-    /// statistic has its distribution.
+    /// The pilot's draws must be independent of those that are counted: then the bins are fixed
+    /// before the counting begins, and the statistic has its distribution.
     pub fn from_pilot(pilot: impl IntoIterator<Item = i128>, bins_a_side: usize) -> Self {
         let mut magnitudes: Vec<u128> = pilot.into_iter().map(i128::unsigned_abs).collect();
         magnitudes.sort_unstable();
@@ -49,7 +51,8 @@ impl Bins {
         counts
     }
 
-    /// The probabilities of the bins, from the upper tail at the cuts: for each side `S(c_i) - S(c_(i+1))`, for zero `1 - 2 S(1)`.
+    /// The probabilities of the bins, from the upper tail at the cuts: for each side
+    /// `S(c_i) - S(c_(i+1))`, for zero `1 - 2 S(1)`.
     pub fn probabilities(&self, tail: &dyn UpperTail) -> Vec<f64> {
         let tails: Vec<_> = self.cuts.iter().map(|&cut| tail.at_least(cut)).collect();
         let sides: Vec<f64> = (0..tails.len())
@@ -70,7 +73,8 @@ mod tests {
     #[test]
     fn bins_are_where_the_documentation_says() {
         let bins = Bins { cuts: vec![1, 3, 7] };
-        let indices = [-9, -7, -6, -3, -2, -1, 0, 1, 2, 3, 6, 7, 100].map(|steps| bins.index(steps));
+        let indices =
+            [-9, -7, -6, -3, -2, -1, 0, 1, 2, 3, 6, 7, 100].map(|steps| bins.index(steps));
         assert_eq!(indices, [0, 0, 1, 1, 2, 2, 3, 4, 4, 5, 5, 6, 6]);
         assert_eq!(bins.count(), 7);
     }

@@ -1,9 +1,11 @@
-//! Pearson's chi-square tests: do counts follow given probabilities, do two sets of counts follow the same ones.
+//! Pearson's chi-square tests: do counts follow given probabilities, do two sets of counts follow
+//! the same ones.
 //!
 //! # Error rate
-//! The p-value is the upper tail of the chi-square distribution, `Q(d/2, X^2/2)` for `d` degrees of freedom, from the
-//! certified upper bound of [`gamma_q`]. That the statistic has this distribution is an approximation; neighbouring bins
-//! are pooled until each expects at least [`LEAST_EXPECTED`] counts, where at a level of 1e-6 it is off by a factor of a few at most.
+//! The p-value is the upper tail of the chi-square distribution, `Q(d/2, X^2/2)` for `d` degrees of
+//! freedom, from the certified upper bound of [`gamma_q`]. That the statistic has this distribution
+//! is an approximation; neighbouring bins are pooled until each expects at least [`LEAST_EXPECTED`]
+//! counts, where at a level of 1e-6 it is off by a factor of a few at most.
 
 use reticent_numerics::Bounds;
 use reticent_numerics::incomplete_gamma::gamma_q;
@@ -13,19 +15,27 @@ pub const LEAST_EXPECTED: f64 = 20.0;
 
 /// The p-value of `counts` under `probabilities`, bin by bin.
 ///
-/// An outcome of probability zero that was observed makes it zero; a single bin left after pooling makes it 1.
+/// An outcome of probability zero that was observed makes it zero; a single bin left after pooling
+/// makes it 1.
 pub fn goodness_of_fit(counts: &[u64], probabilities: &[f64]) -> f64 {
     assert_eq!(counts.len(), probabilities.len(), "one probability a bin");
     let total = counts.iter().sum::<u64>() as f64;
     let sum: f64 = probabilities.iter().sum();
     assert!((sum - 1.0).abs() < 1e-9, "the probabilities sum to {sum:e}");
-    let impossible = counts.iter().zip(probabilities).any(|(&count, &probability)| count > 0 && probability <= 0.0);
+    let impossible = counts
+        .iter()
+        .zip(probabilities)
+        .any(|(&count, &probability)| count > 0 && probability <= 0.0);
     if impossible {
         return 0.0;
     }
-    let pairs = counts.iter().zip(probabilities).map(|(&count, &probability)| [count as f64, probability * total]);
+    let pairs = counts
+        .iter()
+        .zip(probabilities)
+        .map(|(&count, &probability)| [count as f64, probability * total]);
     let pooled = pool(pairs, |bin: &[f64; 2]| bin[1]);
-    let statistic = pooled.iter().map(|[observed, expected]| (observed - expected).powi(2) / expected).sum();
+    let statistic =
+        pooled.iter().map(|[observed, expected]| (observed - expected).powi(2) / expected).sum();
     upper_tail(statistic, pooled.len() - 1)
 }
 
@@ -56,7 +66,10 @@ pub fn upper_tail(statistic: f64, degrees_of_freedom: usize) -> f64 {
 }
 
 /// Joins neighbours until each bin expects enough; what is left over at the end joins the last bin.
-fn pool(bins: impl Iterator<Item = [f64; 2]>, expected: impl Fn(&[f64; 2]) -> f64) -> Vec<[f64; 2]> {
+fn pool(
+    bins: impl Iterator<Item = [f64; 2]>,
+    expected: impl Fn(&[f64; 2]) -> f64,
+) -> Vec<[f64; 2]> {
     let mut pooled: Vec<[f64; 2]> = Vec::new();
     let mut open = [0.0, 0.0];
     for bin in bins {

@@ -2,11 +2,12 @@
 
 use reticent_noise::randomness::{Provenance, RandomBits, RandomnessError};
 
-/// Restricts the lowest byte of the next few words, which chooses the column of the sampler's table: 255 sends a draw to the next level of the
-/// table, or beyond the last one.
+/// Restricts the lowest byte of the next few words, which chooses the column of the sampler's
+/// table: 255 sends a draw to the next level of the table, or beyond the last one.
 ///
-/// Draws made so are not the noise: but those that fall beyond all that was skipped follow it, given that they do, because the columns
-/// that are left still have equal areas. A path that is taken once in `2^24` draws can be tested with thousands.
+/// Draws made so are not the noise: but those that fall beyond all that was skipped follow it,
+/// given that they do, because the columns that are left still have equal areas. A path that is
+/// taken once in `2^24` draws can be tested with thousands.
 #[derive(Debug)]
 pub struct Forced<R> {
     bits: R,

@@ -1,7 +1,9 @@
-//! The support attack (Mironov, *On significance of the least significant bits for differential privacy*, 2012).
+//! The support attack (Mironov, *On significance of the least significant bits for differential
+//! privacy*, 2012).
 //!
-//! The outputs of a floating-point sampler for input 0 and for input 1 are two different sets of numbers with many gaps. An attacker who
-//! knows the sampler asks of one output which of the two sets it is in; if it is in one only, that was the input.
+//! The outputs of a floating-point sampler for input 0 and for input 1 are two different sets of
+//! numbers with many gaps. An attacker who knows the sampler asks of one output which of the two
+//! sets it is in; if it is in one only, that was the input.
 
 /// How often one output gave the input away.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -15,14 +17,16 @@ pub struct Betrayals {
 }
 
 impl Betrayals {
-    /// The share of outputs that give the input away. Differential privacy with any finite `epsilon`, and `delta = 0`, wants it to be 0: the other
-    /// input gives such an output with probability 0, and `e^epsilon` times 0 is 0.
+    /// The share of outputs that give the input away. Differential privacy with any finite
+    /// `epsilon`, and `delta = 0`, wants it to be 0: the other input gives such an output with
+    /// probability 0, and `e^epsilon` times 0 is 0.
     pub fn share(&self) -> f64 {
         self.betrayed as f64 / self.tries as f64
     }
 }
 
-/// Attacks `tries` releases of each input. `can_give(input, output)` is the attacker's knowledge of the sampler.
+/// Attacks `tries` releases of each input. `can_give(input, output)` is the attacker's knowledge of
+/// the sampler.
 pub fn attack(
     tries: u64,
     inputs: [f64; 2],

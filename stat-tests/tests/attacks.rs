@@ -1,16 +1,19 @@
-//! The known attacks on floating-point noise, and a battery of checks that must catch every faulty sampler and pass every exact one.
+//! The known attacks on floating-point noise, and a battery of checks that must catch every faulty
+//! sampler and pass every exact one.
 //!
 //! # Error rates
-//! Where chance is involved the level is `ALPHA` = 1e-6. Six exact releases pass the battery, whose five random checks each give 30 tests, and four audits are made:
-//! about one false alarm in 30 thousand new seeds.
+//! Where chance is involved the level is `ALPHA` = 1e-6. Six exact releases pass the battery, whose
+//! five random checks each give 30 tests, and four audits are made: about one false alarm in 30
+//! thousand new seeds.
 #![allow(clippy::unwrap_used, clippy::panic)]
 
 use reticent_noise::randomness::{RandomBits, SeededRandom};
 use reticent_noise::{
-    DiscreteGaussian, DiscreteLaplace, Gaussian, IntegerNoise, Laplace, Lattice, Noise, Sampler, Spread,
+    DiscreteGaussian, DiscreteLaplace, Gaussian, IntegerNoise, Jittered, Laplace, Lattice, Noise,
+    Sampler,
 };
 use stat_tests::audit::{Claim, contradicts};
-use stat_tests::battery::{Finding, INPUTS, Promise, battery};
+use stat_tests::battery::{Claimed, Finding, INPUTS, battery};
 use stat_tests::membership::{attack, is_on_lattice};
 use stat_tests::naive::NaiveLaplace;
 use stat_tests::oracle::{self, DiscreteGaussianTail, DiscreteLaplaceTail, Rounded, UpperTail};
@@ -19,7 +22,8 @@ use stat_tests::precision;
 const ALPHA: f64 = 1e-6;
 const RELEASES: usize = 3_000_000;
 
-/// A release as the library makes it: the value to the lattice, the noise in steps, the sum as a number.
+/// A release as the library makes it: the value to the lattice, the noise in steps, the sum as a
+/// number.
 fn exact_release<N: Noise>(sampler: Sampler<N>, seed: u64) -> impl FnMut(f64) -> f64 {
     let mut random = SeededRandom::new(seed);
     let lattice = sampler.lattice();
@@ -33,7 +37,7 @@ fn laplace(scale: f64, lattice: Lattice) -> Sampler<Laplace> {
     Sampler::new(Laplace, scale, lattice).unwrap()
 }
 
-fn discrete_laplace(scale: f64) -> Sampler<Spread<DiscreteLaplace>> {
+fn discrete_laplace(scale: f64) -> Sampler<Jittered<DiscreteLaplace>> {
     DiscreteLaplace::new(scale).unwrap().sampler().unwrap()
 }
 
@@ -43,12 +47,14 @@ fn naive_release(scale: f64, seed: u64) -> impl FnMut(f64) -> f64 {
     move |value| sampler.release(value, &mut random).unwrap()
 }
 
-/// Mironov's attack: with epsilon 1, more than half of the naive outputs (64% measured) give the input away with certainty, where differential privacy with
-/// any epsilon allows none.
+/// Mironov's attack: with epsilon 1, more than half of the naive outputs (64% measured) give the
+/// input away with certainty, where differential privacy with any epsilon allows none.
 #[test]
 fn support_gives_the_input_away_for_naive_noise_only() {
     let naive = NaiveLaplace { scale: 1.0 };
-    let outcome = attack(100_000, INPUTS, naive_release(1.0, 1), |input, output| naive.can_give(input, output));
+    let outcome = attack(100_000, INPUTS, naive_release(1.0, 1), |input, output| {
+        naive.can_give(input, output)
+    });
     assert_eq!(outcome.mistaken, 0, "the attacker knows the sampler");
     assert!(outcome.share() > 0.5, "{outcome:?}");
 
@@ -60,8 +66,8 @@ fn support_gives_the_input_away_for_naive_noise_only() {
     }
 }
 
-/// The support of the exact release is the whole lattice for both inputs, not merely a part of it: on a coarse lattice every point that is
-/// likely at all is hit from both.
+/// The support of the exact release is the whole lattice for both inputs, not merely a part of it:
+/// on a coarse lattice every point that is likely at all is hit from both.
 #[test]
 fn both_inputs_reach_every_lattice_point() {
     let mut release = exact_release(laplace(1.0, Lattice::of_spacing_power(-3).unwrap()), 3);
@@ -101,8 +107,15 @@ fn lowest_bit_depends_on_the_input_for_naive_noise_only() {
     };
     let naive = sample(&mut naive_release(1.0, 5));
     assert!(precision::p_value([&naive[0], &naive[1]]) < 1e-100);
-    let finest = |outputs: &[f64]| outputs.iter().filter_map(|&output| precision::lowest_place(output)).min().unwrap();
-    assert!(finest(&naive[0]) < -56 && finest(&naive[1]) >= -54, "{} {}", finest(&naive[0]), finest(&naive[1]));
+    let finest = |outputs: &[f64]| {
+        outputs.iter().filter_map(|&output| precision::lowest_exponent(output)).min().unwrap()
+    };
+    assert!(
+        finest(&naive[0]) < -56 && finest(&naive[1]) >= -54,
+        "{} {}",
+        finest(&naive[0]),
+        finest(&naive[1])
+    );
 
     let exact = sample(&mut exact_release(laplace(1.0, Lattice::for_scale(1.0).unwrap()), 6));
     let p = precision::p_value([&exact[0], &exact[1]]);
@@ -114,10 +127,11 @@ fn lowest_bit_depends_on_the_input_for_naive_noise_only() {
 fn the_battery_passes_exact_releases() {
     let fine = Lattice::for_scale(1.0).unwrap();
     let coarse = Lattice::INTEGERS;
-    let check = |name: &str, exponent: i32, noise: &dyn UpperTail, release: &mut dyn FnMut(f64) -> f64| {
-        let promise = Promise { lattice_exponent: exponent, noise };
-        assert_eq!(battery(&promise, RELEASES / 3, ALPHA, release), [], "{name}");
-    };
+    let check =
+        |name: &str, exponent: i32, noise: &dyn UpperTail, release: &mut dyn FnMut(f64) -> f64| {
+            let claimed = Claimed { lattice_exponent: exponent, noise };
+            assert_eq!(battery(&claimed, RELEASES / 3, ALPHA, release), [], "{name}");
+        };
     let (laplace_tail, gaussian_tail) = (oracle::laplace(), oracle::gaussian());
     for lattice in [fine, coarse] {
         let exponent = lattice.exponent();
@@ -127,22 +141,35 @@ fn the_battery_passes_exact_releases() {
         let sampler = Sampler::new(Gaussian, 1.0, lattice).unwrap();
         check("Gaussian", exponent, &noise, &mut exact_release(sampler, 8));
     }
-    check("discrete Laplace", 0, &DiscreteLaplaceTail(1.0), &mut exact_release(discrete_laplace(1.0), 9));
+    check(
+        "discrete Laplace",
+        0,
+        &DiscreteLaplaceTail(1.0),
+        &mut exact_release(discrete_laplace(1.0), 9),
+    );
     let sampler = DiscreteGaussian::new(2.5).unwrap().sampler().unwrap();
     check("discrete Gaussian", 0, &DiscreteGaussianTail::new(2.5), &mut exact_release(sampler, 10));
 }
 
-/// The naive sampler draws from the right distribution: only support, low bits and precision betray it, and they do.
+/// The naive sampler draws from the right distribution: only support, low bits and precision betray
+/// it, and they do.
 #[test]
 fn the_battery_catches_the_naive_sampler() {
     let tail = oracle::laplace();
-    let promise = Promise { lattice_exponent: -40, noise: &Rounded { tail: &tail, scale: 1.0, exponent: -40 } };
-    let findings = battery(&promise, RELEASES / 3, ALPHA, naive_release(1.0, 11));
+    let claimed = Claimed {
+        lattice_exponent: -40,
+        noise: &Rounded { tail: &tail, scale: 1.0, exponent: -40 },
+    };
+    let findings = battery(&claimed, RELEASES / 3, ALPHA, naive_release(1.0, 11));
     assert!(findings.iter().all(|finding| !finding.is_of_distribution()), "{findings:?}");
-    let off_lattice =
-        findings.iter().filter(|finding| matches!(finding, Finding::Support { off_lattice } if *off_lattice > 0.9));
+    let off_lattice = findings.iter().filter(
+        |finding| matches!(finding, Finding::Support { off_lattice } if *off_lattice > 0.9),
+    );
     assert_eq!(off_lattice.count(), 2, "{findings:?}");
-    assert!(findings.iter().any(|finding| matches!(finding, Finding::Precision { .. })), "{findings:?}");
+    assert!(
+        findings.iter().any(|finding| matches!(finding, Finding::Precision { .. })),
+        "{findings:?}"
+    );
 }
 
 #[test]
@@ -151,9 +178,16 @@ fn the_battery_catches_a_scale_one_percent_off() {
     for exponent in [-40, 0] {
         let lattice = Lattice::of_spacing_power(exponent).unwrap();
         for wrong in [0.99, 1.01] {
-            let promise = Promise { lattice_exponent: exponent, noise: &Rounded { tail: &tail, scale: 1.0, exponent } };
-            let findings = battery(&promise, RELEASES, ALPHA, exact_release(laplace(wrong, lattice), 12));
-            assert!(findings.iter().any(Finding::is_of_distribution), "{wrong} on 2^{exponent}: {findings:?}");
+            let claimed = Claimed {
+                lattice_exponent: exponent,
+                noise: &Rounded { tail: &tail, scale: 1.0, exponent },
+            };
+            let findings =
+                battery(&claimed, RELEASES, ALPHA, exact_release(laplace(wrong, lattice), 12));
+            assert!(
+                findings.iter().any(Finding::is_of_distribution),
+                "{wrong} on 2^{exponent}: {findings:?}"
+            );
         }
     }
 }
@@ -161,8 +195,12 @@ fn the_battery_catches_a_scale_one_percent_off() {
 #[test]
 fn the_battery_catches_noise_that_is_one_step_off() {
     let tail = oracle::laplace();
-    let caught = |name: &str, noise: &dyn UpperTail, exponent: i32, release: &mut dyn FnMut(f64) -> f64| {
-        let findings = battery(&Promise { lattice_exponent: exponent, noise }, RELEASES / 10, ALPHA, release);
+    let caught = |name: &str,
+                  noise: &dyn UpperTail,
+                  exponent: i32,
+                  release: &mut dyn FnMut(f64) -> f64| {
+        let findings =
+            battery(&Claimed { lattice_exponent: exponent, noise }, RELEASES / 10, ALPHA, release);
         assert!(findings.iter().any(Finding::is_of_distribution), "{name}: {findings:?}");
     };
     for exponent in [-4, 0] {
@@ -175,7 +213,8 @@ fn the_battery_catches_noise_that_is_one_step_off() {
     caught("integers", &DiscreteLaplaceTail(3.0), 0, &mut |value| release(value) - 1.0);
 }
 
-/// The classical slip of two-sided geometric noise: a magnitude and a sign, so that zero is drawn twice, once with each sign.
+/// The classical slip of two-sided geometric noise: a magnitude and a sign, so that zero is drawn
+/// twice, once with each sign.
 #[test]
 fn the_battery_catches_a_zero_that_counts_twice() {
     let scale = 3.0;
@@ -187,8 +226,8 @@ fn the_battery_catches_a_zero_that_counts_twice() {
         let magnitude = (uniform.ln() / q.ln()).floor();
         if word & 1 == 1 { value - magnitude } else { value + magnitude }
     };
-    let promise = Promise { lattice_exponent: 0, noise: &DiscreteLaplaceTail(scale) };
-    let findings = battery(&promise, RELEASES / 10, ALPHA, doubled_zero);
+    let claimed = Claimed { lattice_exponent: 0, noise: &DiscreteLaplaceTail(scale) };
+    let findings = battery(&claimed, RELEASES / 10, ALPHA, doubled_zero);
     assert!(findings.iter().any(Finding::is_of_distribution), "{findings:?}");
 }
 
@@ -202,7 +241,7 @@ fn the_battery_catches_a_biased_sign() {
         let turned = random.next_u64().unwrap().is_multiple_of(100);
         value + if turned { noise.abs() } else { noise }
     };
-    let promise = Promise { lattice_exponent: 0, noise: &DiscreteLaplaceTail(3.0) };
-    let findings = battery(&promise, RELEASES, ALPHA, biased);
+    let claimed = Claimed { lattice_exponent: 0, noise: &DiscreteLaplaceTail(3.0) };
+    let findings = battery(&claimed, RELEASES, ALPHA, biased);
     assert!(findings.iter().any(Finding::is_of_distribution), "{findings:?}");
 }

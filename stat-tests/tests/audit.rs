@@ -1,15 +1,19 @@
-//! Samples on neighbouring inputs do not contradict the true guarantee of any distribution, and do contradict one that is 20% too strong.
+//! Samples on neighbouring inputs do not contradict the true guarantee of any distribution, and do
+//! contradict one that is 20% too strong.
 //!
 //! # Error rates
-//! Each true claim is contradicted with probability at most `ALPHA` = 1e-6, by exact binomial bounds; there are 15 of them. Each false claim (`0.8 epsilon`, the same
-//! `delta`) must be contradicted by the very same samples.
+//! Each true claim is contradicted with probability at most `ALPHA` = 1e-6, by exact binomial
+//! bounds; there are 15 of them. Each false claim (`0.8 epsilon`, the same `delta`) must be
+//! contradicted by the very same samples.
 #![allow(clippy::unwrap_used, clippy::panic)]
 
-use reticent_noise::random_scale::{Combined, GammaScale, TruncatedGaussianScale, TwoPointScale, UniformScale};
+use reticent_noise::random_scale::{
+    Combined, GammaScale, TruncatedGaussianScale, TwoPointScale, UniformScale,
+};
 use reticent_noise::randomness::SeededRandom;
 use reticent_noise::{
-    DiscreteGaussian, DiscreteLaplace, Gaussian, GeneralizedGaussian, IntegerNoise, Laplace, Lattice, Noise,
-    RandomScaleLaplace, Sampler, Staircase, Truncated,
+    DiscreteGaussian, DiscreteLaplace, Gaussian, GeneralizedGaussian, IntegerNoise, Laplace,
+    Lattice, Noise, RandomScaleLaplace, Sampler, Staircase, Truncated,
 };
 use stat_tests::audit::{Claim, contradicts};
 use stat_tests::oracle::{self, DiscreteGaussianTail, RealTail, Rounded, UpperTail};
@@ -24,9 +28,15 @@ fn audit(name: &str, outputs: [Vec<i128>; 2], claim: Claim) {
     assert!(contradicts(outputs, too_strong, ALPHA), "{name}: no power against {too_strong:?}");
 }
 
-fn outputs_of<N: Noise>(sampler: &Sampler<N>, moved: i128, samples: usize, seed: u64) -> [Vec<i128>; 2] {
+fn outputs_of<N: Noise>(
+    sampler: &Sampler<N>,
+    moved: i128,
+    samples: usize,
+    seed: u64,
+) -> [Vec<i128>; 2] {
     let mut random = SeededRandom::new(seed);
-    [0, moved].map(|value| (0..samples).map(|_| value + sampler.draw(&mut random).unwrap()).collect())
+    [0, moved]
+        .map(|value| (0..samples).map(|_| value + sampler.draw(&mut random).unwrap()).collect())
 }
 
 /// Noise of scale 1 on the default lattice, for the inputs 0 and 1.
@@ -37,9 +47,11 @@ fn audit_pure<N: Noise>(noise: N, epsilon: f64, samples: usize, seed: u64) {
     audit(&name, outputs_of(&sampler, one, samples, seed), Claim { epsilon, delta: 0.0 });
 }
 
-/// `delta(epsilon) = sum_y max(0, P[N = y - moved] - e^epsilon P[N = y])`, from the definition, over a window that holds all but a negligible part.
+/// `delta(epsilon) = sum_y max(0, P[N = y - moved] - e^epsilon P[N = y])`, from the definition,
+/// over a window that holds all but a negligible part.
 fn exact_delta(noise: &dyn UpperTail, moved: i128, epsilon: f64, window: i128) -> f64 {
-    let probabilities: Vec<f64> = (0..=window + moved).map(|n| noise.probability(n).to_f64()).collect();
+    let probabilities: Vec<f64> =
+        (0..=window + moved).map(|n| noise.probability(n).to_f64()).collect();
     let at = |n: i128| probabilities[n.unsigned_abs() as usize];
     (-window..=window).map(|y| (at(y - moved) - epsilon.exp() * at(y)).max(0.0)).sum()
 }
@@ -87,7 +99,8 @@ fn laplace_of_random_scale() {
     audit_pure(RandomScaleLaplace::new(combined), loss(1.175, tilted), 2 * SAMPLES, 9);
 }
 
-/// Noise whose guarantee has a `delta`, which is computed from the definition on a lattice of sixteenths.
+/// Noise whose guarantee has a `delta`, which is computed from the definition on a lattice of
+/// sixteenths.
 #[test]
 fn noise_with_an_approximate_guarantee() {
     let lattice = Lattice::of_spacing_power(-4).unwrap();
@@ -107,14 +120,18 @@ fn noise_with_an_approximate_guarantee() {
 #[test]
 fn integer_noise() {
     let sampler = DiscreteLaplace::new(2.0).unwrap().sampler().unwrap();
-    audit("discrete Laplace", outputs_of(&sampler, 1, SAMPLES, 13), Claim { epsilon: 0.5, delta: 0.0 });
+    audit(
+        "discrete Laplace",
+        outputs_of(&sampler, 1, SAMPLES, 13),
+        Claim { epsilon: 0.5, delta: 0.0 },
+    );
     let sampler = DiscreteGaussian::new(1.5).unwrap().sampler().unwrap();
     let delta = exact_delta(&DiscreteGaussianTail::new(1.5), 1, 0.5, 60);
     audit("discrete Gaussian", outputs_of(&sampler, 1, SAMPLES, 14), Claim { epsilon: 0.5, delta });
 }
 
-/// Truncated Laplace noise for the inputs at a bound and one scale inside. The normaliser moves too: with `C` the cell probabilities,
-/// `epsilon = max_y |ln (C(y - v) Z(w) / (C(y - w) Z(v)))|`.
+/// Truncated Laplace noise for the inputs at a bound and one scale inside. The normaliser moves
+/// too: with `C` the cell probabilities, `epsilon = max_y |ln (C(y - v) Z(w) / (C(y - w) Z(v)))|`.
 #[test]
 fn truncated_noise() {
     let (lower, upper, moved) = (0i128, 64, 16);
@@ -123,12 +140,14 @@ fn truncated_noise() {
     let cell = |n: i128| noise.probability(n).to_f64();
     let inside = |value: i128| -> f64 { (lower..=upper).map(|y| cell(y - value)).sum() };
     let (z_bound, z_inside) = (inside(lower), inside(lower + moved));
-    let epsilon =
-        (lower..=upper).map(|y| (cell(y) / z_bound / (cell(y - moved) / z_inside)).ln().abs()).fold(0.0, f64::max);
+    let epsilon = (lower..=upper)
+        .map(|y| (cell(y) / z_bound / (cell(y - moved) / z_inside)).ln().abs())
+        .fold(0.0, f64::max);
     let sampler = Sampler::new(Laplace, 1.0, Lattice::of_spacing_power(-4).unwrap()).unwrap();
     let truncated = Truncated::new(sampler, lower, upper).unwrap();
     let mut random = SeededRandom::new(15);
-    let outputs = [lower, lower + moved]
-        .map(|value| (0..SAMPLES).map(|_| truncated.release(value, &mut random).unwrap()).collect());
+    let outputs = [lower, lower + moved].map(|value| {
+        (0..SAMPLES).map(|_| truncated.release(value, &mut random).unwrap()).collect()
+    });
     audit("truncated Laplace", outputs, Claim { epsilon, delta: 0.0 });
 }

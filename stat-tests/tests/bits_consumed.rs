@@ -1,8 +1,9 @@
 //! The number of random words that a truncated release consumes does not depend on the value.
 //!
 //! # Error rates
-//! A chi-square test of homogeneity at 1e-6 for each of 7 cases, on the counts of words for a value in the middle and for one at the bound. The same test must
-//! reject the obvious loop, which draws until the sum is inside.
+//! A chi-square test of homogeneity at 1e-6 for each of 7 cases, on the counts of words for a value
+//! in the middle and for one at the bound. The same test must reject the obvious loop, which draws
+//! until the sum is inside.
 #![allow(clippy::unwrap_used, clippy::panic)]
 
 use reticent_noise::randomness::{RandomBits, RandomnessError, SeededRandom};
@@ -30,14 +31,24 @@ fn words_consumed(
 
 fn check<N: Noise>(sampler: &Sampler<N>, half_width: i128, seed: u64) {
     let truncated = Truncated::new(sampler.clone(), -half_width, half_width).unwrap();
-    let name = format!("{:?} within {half_width} steps of 2^{}", sampler.noise(), sampler.lattice().exponent());
-    let counts =
-        [0, half_width].map(|value| words_consumed(seed + value as u64, |random| truncated.release(value, random)));
+    let name = format!(
+        "{:?} within {half_width} steps of 2^{}",
+        sampler.noise(),
+        sampler.lattice().exponent()
+    );
+    let counts = [0, half_width].map(|value| {
+        words_consumed(seed + value as u64, |random| truncated.release(value, random))
+    });
     let p = homogeneity(&counts[0], &counts[1]);
     assert!(p > ALPHA, "{name}: p = {p:e}");
 }
 
-fn naive<N: Noise, R: RandomBits>(sampler: &Sampler<N>, half_width: i128, value: i128, random: &mut R) -> i128 {
+fn naive<N: Noise, R: RandomBits>(
+    sampler: &Sampler<N>,
+    half_width: i128,
+    value: i128,
+    random: &mut R,
+) -> i128 {
     loop {
         let output = value + sampler.draw(random).unwrap();
         if output.abs() <= half_width {
@@ -63,7 +74,9 @@ fn words_do_not_tell_where_the_value_is() {
 #[test]
 fn words_of_the_obvious_loop_do() {
     let sampler = Sampler::new(Laplace, 1.0, Lattice::of_spacing_power(-4).unwrap()).unwrap();
-    let counts = [0, 80].map(|value| words_consumed(7 + value as u64, |random| Ok(naive(&sampler, 80, value, random))));
+    let counts = [0, 80].map(|value| {
+        words_consumed(7 + value as u64, |random| Ok(naive(&sampler, 80, value, random)))
+    });
     let p = homogeneity(&counts[0], &counts[1]);
     assert!(p < ALPHA, "p = {p:e}");
 }

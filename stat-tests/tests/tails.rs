@@ -1,24 +1,31 @@
-//! The far tails, which ordinary samples do not reach: the second level of the sampler's table and the inversion beyond the last.
+//! The far tails, which ordinary samples do not reach: the second level of the sampler's table and
+//! the inversion beyond the last.
 //!
-//! A bent generator sends every draw there. Of these, the draws beyond a point that is further out than the table's edges must follow the
-//! oracle's tail, given that they are beyond: `P[N >= n | N >= n_0] = S(n) / S(n_0)`, and both signs alike.
+//! A bent generator sends every draw there. Of these, the draws beyond a point that is further out
+//! than the table's edges must follow the oracle's tail, given that they are beyond:
+//! `P[N >= n | N >= n_0] = S(n) / S(n_0)`, and both signs alike.
 //!
 //! # Error rates
-//! Chi-square tests at 1e-6, for 11 distributions at two or three depths: 23 tests. The same draws must be rejected with a scale that is
-//! half or twice the right one, but for a power law, whose tail looks the same at every scale.
+//! Chi-square tests at 1e-6, for 11 distributions at two or three depths: 23 tests. The same draws
+//! must be rejected with a scale that is half or twice the right one, but for a power law, whose
+//! tail looks the same at every scale.
 #![allow(clippy::unwrap_used, clippy::panic)]
 
-use reticent_noise::random_scale::{GammaScale, TruncatedGaussianScale, TwoPointScale, UniformScale};
+use reticent_noise::random_scale::{
+    GammaScale, TruncatedGaussianScale, TwoPointScale, UniformScale,
+};
 use reticent_noise::randomness::SeededRandom;
 use reticent_noise::{
-    DiscreteGaussian, DiscreteLaplace, Gaussian, GeneralizedGaussian, IntegerNoise, Laplace, Lattice, Noise,
-    RandomScaleLaplace, Sampler, Staircase,
+    DiscreteGaussian, DiscreteLaplace, Gaussian, GeneralizedGaussian, IntegerNoise, Laplace,
+    Lattice, Noise, RandomScaleLaplace, Sampler, Staircase,
 };
 use rug::Float;
 use stat_tests::bins::Bins;
 use stat_tests::chi_square::goodness_of_fit;
 use stat_tests::forced::Forced;
-use stat_tests::oracle::{self, DiscreteGaussianTail, DiscreteLaplaceTail, RealTail, Rounded, UpperTail};
+use stat_tests::oracle::{
+    self, DiscreteGaussianTail, DiscreteLaplaceTail, RealTail, Rounded, UpperTail,
+};
 
 const ALPHA: f64 = 1e-6;
 const TRIES: usize = 80_000;
@@ -30,7 +37,8 @@ enum Tail {
     Light,
     /// A power law, which looks the same at every scale.
     PowerLaw,
-    /// A power law so heavy that something is left at the table's limit, `2^58` times the size of the noise, to be drawn by inversion.
+    /// A power law so heavy that something is left at the table's limit, `2^58` times the size of
+    /// the noise, to be drawn by inversion.
     BeyondTheTable,
 }
 
@@ -44,9 +52,10 @@ enum Route {
 }
 
 impl Tail {
-    /// Routes, with the exponent of a tail probability that lies beyond all they skip. The first level of the table ends where less than a
-    /// column is left, at most `2^-9` and never further out than `2^-11`; the second covers the rest up to the table's limit, what is beyond `2^-17` with a few columns. With `P[X > x]` about
-    /// `x^-0.5 / 2`, the limit is at `2^-30.5`.
+    /// Routes, with the exponent of a tail probability that lies beyond all they skip. The first
+    /// level of the table ends where less than a column is left, at most `2^-9` and never further
+    /// out than `2^-11`; the second covers the rest up to the table's limit, what is beyond `2^-17`
+    /// with a few columns. With `P[X > x]` about `x^-0.5 / 2`, the limit is at `2^-30.5`.
     fn depths(self) -> Vec<(Route, i32)> {
         let mut depths = vec![(Route::Levels(1), -11), (Route::Columns, -17)];
         if self == Tail::BeyondTheTable {
@@ -76,8 +85,9 @@ impl<N: Noise> Outward<'_, N> {
         found
     }
 
-    /// The least columns of a route. For [`Route::Columns`] those from which most draws arrive, and ten more before them: they skip nothing of a tail that
-    /// a few columns hold. (Were it not so, the chi-square test would say so.)
+    /// The least columns of a route. For [`Route::Columns`] those from which most draws arrive, and
+    /// ten more before them: they skip nothing of a tail that a few columns hold. (Were it not so,
+    /// the chi-square test would say so.)
     fn least_columns(&mut self, route: Route) -> Vec<u8> {
         match route {
             Route::Levels(count) => vec![255; count],
@@ -90,7 +100,8 @@ impl<N: Noise> Outward<'_, N> {
     }
 }
 
-/// The tail beyond `n_0`: its steps are counted from there, so that `n_0` itself is 1. There is no zero.
+/// The tail beyond `n_0`: its steps are counted from there, so that `n_0` itself is 1. There is no
+/// zero.
 struct Beyond<'a> {
     noise: &'a dyn UpperTail,
     start: u128,
@@ -117,7 +128,12 @@ fn start_of_tail(noise: &dyn UpperTail, exponent: i32) -> u128 {
     beyond
 }
 
-fn check<'a, N: Noise>(sampler: &Sampler<N>, tail: Tail, seed: u64, oracle: impl Fn(f64) -> Box<dyn UpperTail + 'a>) {
+fn check<'a, N: Noise>(
+    sampler: &Sampler<N>,
+    tail: Tail,
+    seed: u64,
+    oracle: impl Fn(f64) -> Box<dyn UpperTail + 'a>,
+) {
     for (route, exponent) in tail.depths() {
         let name = format!("{:?} beyond 2^{exponent}", sampler.noise());
         let noise = oracle(1.0);
@@ -146,15 +162,29 @@ fn check<'a, N: Noise>(sampler: &Sampler<N>, tail: Tail, seed: u64, oracle: impl
 
 fn check_real<N: Noise>(noise: N, tail: RealTail, exponent: i32, reach: Tail, seed: u64) {
     let sampler = Sampler::new(noise, 3.0, Lattice::of_spacing_power(exponent).unwrap()).unwrap();
-    check(&sampler, reach, seed, |factor| Box::new(Rounded { tail: &tail, scale: 3.0 * factor, exponent }));
+    check(&sampler, reach, seed, |factor| {
+        Box::new(Rounded { tail: &tail, scale: 3.0 * factor, exponent })
+    });
 }
 
 #[test]
 fn tails_of_real_noise() {
     check_real(Laplace, oracle::laplace(), -38, Tail::Light, 1);
     check_real(Gaussian, oracle::gaussian(), -38, Tail::Light, 2);
-    check_real(GeneralizedGaussian::new(0.5).unwrap(), oracle::generalized_gaussian(0.5), -20, Tail::Light, 3);
-    check_real(GeneralizedGaussian::new(3.0).unwrap(), oracle::generalized_gaussian(3.0), -38, Tail::Light, 4);
+    check_real(
+        GeneralizedGaussian::new(0.5).unwrap(),
+        oracle::generalized_gaussian(0.5),
+        -20,
+        Tail::Light,
+        3,
+    );
+    check_real(
+        GeneralizedGaussian::new(3.0).unwrap(),
+        oracle::generalized_gaussian(3.0),
+        -38,
+        Tail::Light,
+        4,
+    );
     check_real(Staircase::new(0.7, 0.3).unwrap(), oracle::staircase(0.7, 0.3), -5, Tail::Light, 5);
 }
 
@@ -164,9 +194,21 @@ fn tails_of_random_scale_laplace() {
     let tail = oracle::laplace_mixture(vec![(0.3, 0.5), (0.7, 2.0)]);
     check_real(RandomScaleLaplace::new(two_point), tail, -30, Tail::Light, 6);
     let gamma = GammaScale::new(0.5, 1.0).unwrap();
-    check_real(RandomScaleLaplace::new(gamma), oracle::laplace_of_gamma_scale(0.5, 1.0), -38, Tail::BeyondTheTable, 7);
+    check_real(
+        RandomScaleLaplace::new(gamma),
+        oracle::laplace_of_gamma_scale(0.5, 1.0),
+        -38,
+        Tail::BeyondTheTable,
+        7,
+    );
     let uniform = UniformScale::new(0.0, 1.0).unwrap();
-    check_real(RandomScaleLaplace::new(uniform), oracle::laplace_of_uniform_scale(0.0, 1.0), -10, Tail::PowerLaw, 8);
+    check_real(
+        RandomScaleLaplace::new(uniform),
+        oracle::laplace_of_uniform_scale(0.0, 1.0),
+        -10,
+        Tail::PowerLaw,
+        8,
+    );
     let truncated = TruncatedGaussianScale::new(1.0, 0.3, 0.2, 2.0).unwrap();
     let tail = oracle::laplace_of_truncated_gaussian_scale(1.0, 0.3, 0.2, 2.0);
     check_real(RandomScaleLaplace::new(truncated), tail, -20, Tail::Light, 9);

@@ -1,26 +1,34 @@
 //! A fixed seed gives the same draws, on every machine and with any number of threads.
 //!
-//! Recorded computations can then be reproduced. The draws depend on the generator, the order in which bits are used, and the sampler's table, and
-//! so on how tight the certified bounds are. A change of any value here is a change that users see: announce it in the changelog,
+//! Recorded computations can then be reproduced. The draws depend on the generator, the order in
+//! which bits are used, and the sampler's table, and so on how tight the certified bounds are. A
+//! change of any value here is a change that users see: announce it in the changelog,
 //! under **Guarantees**.
 #![allow(clippy::unwrap_used, clippy::panic)]
 
-use reticent_noise::random_scale::{Combined, GammaScale, TruncatedGaussianScale, TwoPointScale, UniformScale};
+use reticent_noise::random_scale::{
+    Combined, GammaScale, TruncatedGaussianScale, TwoPointScale, UniformScale,
+};
 use reticent_noise::randomness::{SeededRandom, SeededStreams};
 use reticent_noise::{
-    DiscreteGaussian, DiscreteLaplace, Gaussian, GeneralizedGaussian, IntegerNoise, Laplace, Lattice, Noise,
-    RandomScaleLaplace, Sampler, Staircase, Truncated, fill_with_threads,
+    DiscreteGaussian, DiscreteLaplace, Gaussian, GeneralizedGaussian, IntegerNoise, Laplace,
+    Lattice, Noise, RandomScaleLaplace, Sampler, Staircase, Truncated, fill_with_threads,
 };
 
 const SEED: u64 = 20_260_101;
 
-/// The first four draws and the exclusive or of the first 100 000, which also has those that take the rare paths.
+/// The first four draws and the exclusive or of the first 100 000, which also has those that take
+/// the rare paths.
 type Draws = ([i128; 4], i128);
 
 fn first_draws(mut draw: impl FnMut(&mut SeededRandom) -> i128) -> Draws {
     let mut random = SeededRandom::new(SEED);
     let first = std::array::from_fn(|_| draw(&mut random));
-    (first, (4..100_000).fold(first.iter().fold(0, |all, draw| all ^ draw), |all, _| all ^ draw(&mut random)))
+    (
+        first,
+        (4..100_000)
+            .fold(first.iter().fold(0, |all, draw| all ^ draw), |all, _| all ^ draw(&mut random)),
+    )
 }
 
 /// Noise of scale 3 on the multiples of `2^-20`.
@@ -63,7 +71,8 @@ fn a_seed_gives_the_same_draws() {
         ("truncated Laplace, wide", of_truncated(0, 10 << 20)),
         ("truncated Laplace, narrow", of_truncated(-100, 100)),
     ];
-    let report: String = drawn.iter().map(|(name, draws)| format!("    (\"{name}\", {draws:?}),\n")).collect();
+    let report: String =
+        drawn.iter().map(|(name, draws)| format!("    (\"{name}\", {draws:?}),\n")).collect();
     assert!(drawn == EXPECTED, "the draws are now\n{report}");
 }
 

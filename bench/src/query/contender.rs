@@ -23,7 +23,8 @@ pub enum Case {
     Plain,
     /// A private answer where each row is a unit.
     Rows,
-    /// A private answer where a person counts in at most 5 groups with the weight of one row in each.
+    /// A private answer where a person counts in at most 5 groups with the weight of one row in
+    /// each.
     People,
     /// The same bounding, written in SQL, on DataFusion.
     Sql,
@@ -59,7 +60,8 @@ impl Case {
 pub struct Figures {
     /// Of the fastest run.
     pub seconds: f64,
-    /// Processor time of all threads, of the run that took the least. On a busy machine this is the figure to compare.
+    /// Processor time of all threads, of the run that took the least. On a busy machine this is the
+    /// figure to compare.
     pub processor_seconds: f64,
     /// The most memory that the process had.
     pub peak_mebibytes: f64,
@@ -81,7 +83,8 @@ impl Figures {
     }
 }
 
-/// Runs one way on a file, whose groups are numbers or text, so many times, on all processors that this process may use.
+/// Runs one way on a file, whose groups are numbers or text, so many times, on all processors that
+/// this process may use.
 pub fn run(case: Case, file: &Path, text: bool, runs: usize) -> Result<Figures, Error> {
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
     let mut best: Option<Figures> = None;
@@ -110,7 +113,8 @@ async fn answer(case: Case, file: &Path, text: bool) -> Result<(u64, u64), Error
         Case::People => private(file, "unit = \"u\"\nmax_groups = 5\nmax_rows = 1", text).await?,
     };
     let groups = answer.iter().map(|batch| batch.num_rows() as u64).sum();
-    let counts = answer.iter().flat_map(|batch| batch.column(1).as_primitive::<Int64Type>().values());
+    let counts =
+        answer.iter().flat_map(|batch| batch.column(1).as_primitive::<Int64Type>().values());
     Ok((groups, counts.sum::<i64>().unsigned_abs()))
 }
 
@@ -121,7 +125,8 @@ async fn collected(file: &Path, query: &str) -> Result<Vec<RecordBatch>, DataFus
     session.sql(&query.replace("{table}", "t")).await?.collect().await
 }
 
-/// A private answer: policy, planning, exact totals, choice of groups and noise; everything but the ledger.
+/// A private answer: policy, planning, exact totals, choice of groups and noise; everything but the
+/// ledger.
 async fn private(file: &Path, unit: &str, text: bool) -> Result<Vec<RecordBatch>, Error> {
     let group = if text { "text" } else { "integer" };
     let name = file.file_name().ok_or("a file has a name")?.to_string_lossy();
@@ -142,14 +147,18 @@ fn processor_seconds() -> Result<f64, Error> {
     let mut nanoseconds = 0.0;
     for thread in std::fs::read_dir("/proc/self/task")? {
         let statistics = std::fs::read_to_string(thread?.path().join("schedstat"))?;
-        nanoseconds += statistics.split_whitespace().next().ok_or("no number in schedstat")?.parse::<f64>()?;
+        nanoseconds +=
+            statistics.split_whitespace().next().ok_or("no number in schedstat")?.parse::<f64>()?;
     }
     Ok(nanoseconds / 1e9)
 }
 
 fn peak_mebibytes() -> Result<f64, Error> {
     let status = std::fs::read_to_string("/proc/self/status")?;
-    let line = status.lines().find(|line| line.starts_with("VmHWM")).ok_or("no peak of memory in /proc/self/status")?;
+    let line = status
+        .lines()
+        .find(|line| line.starts_with("VmHWM"))
+        .ok_or("no peak of memory in /proc/self/status")?;
     let kibibytes: f64 = line.split_whitespace().nth(1).ok_or("no number in VmHWM")?.parse()?;
     Ok(kibibytes / 1024.0)
 }

@@ -1,7 +1,9 @@
-//! Seconds and memory of private answers, next to the same question without privacy and to bounding that is written in SQL.
+//! Seconds and memory of private answers, next to the same question without privacy and to bounding
+//! that is written in SQL.
 //!
-//! Every figure is taken in a process of its own, contenders taking turns: the peak of memory is the process's, the time is that of the query, planning
-//! included, the best of all runs. Processor time is measured as well: other programs on the machine have less part in it.
+//! Every figure is taken in a process of its own, contenders taking turns: the peak of memory is
+//! the process's, the time is that of the query, planning included, the best of all runs. Processor
+//! time is measured as well: other programs on the machine have less part in it.
 
 mod contender;
 mod table;
@@ -21,12 +23,14 @@ const ROUNDS: usize = 3;
 /// Runs within a process.
 const RUNS: usize = 3;
 
-/// Bounding in SQL: a unit's rows of a group become one of the same weight, and five groups are drawn for each unit.
+/// Bounding in SQL: a unit's rows of a group become one of the same weight, and five groups are
+/// drawn for each unit.
 const BOUNDED: &str = "SELECT g, COUNT(*) AS n, SUM(x) AS s FROM \
-                       (SELECT g, x, ROW_NUMBER() OVER (PARTITION BY u ORDER BY r) AS place FROM \
+                       (SELECT g, x, ROW_NUMBER() OVER (PARTITION BY u ORDER BY r) AS nth FROM \
                        (SELECT u, g, x, RANDOM() AS r FROM \
-                       (SELECT u, g, AVG(x) AS x FROM {table} GROUP BY u, g) AS pairs) AS drawn) AS ranked \
-                       WHERE place <= 5 GROUP BY g";
+                       (SELECT u, g, AVG(x) AS x FROM {table} GROUP BY u, g) AS pairs) AS drawn) \
+                       AS ranked \
+                       WHERE nth <= 5 GROUP BY g";
 const PLAIN: &str = "SELECT g, COUNT(*) AS n, SUM(x) AS s FROM {table} GROUP BY g";
 
 /// What the run found.
@@ -48,7 +52,8 @@ struct Row {
     processor_times_plain: f64,
 }
 
-/// Measures all contenders on a new table. With `python`, a Python with the package duckdb, DuckDB is among them.
+/// Measures all contenders on a new table. With `python`, a Python with the package duckdb, DuckDB
+/// is among them.
 pub fn measure(shape: Shape, python: Option<&Path>) -> Result<Report, Error> {
     let folder = std::env::temp_dir().join(format!("reticent-bench-{}", std::process::id()));
     std::fs::create_dir_all(&folder)?;
@@ -67,7 +72,11 @@ fn measure_in(shape: Shape, python: Option<&Path>, folder: &Path) -> Result<Repo
         }
         if let Some(python) = python {
             contenders.push(("DuckDB, plain", threads, Contender::Duck(python.to_owned(), PLAIN)));
-            contenders.push(("DuckDB, bounded in SQL", threads, Contender::Duck(python.to_owned(), BOUNDED)));
+            contenders.push((
+                "DuckDB, bounded in SQL",
+                threads,
+                Contender::Duck(python.to_owned(), BOUNDED),
+            ));
         }
     }
     let mut best: Vec<Option<Figures>> = vec![None; contenders.len()];
@@ -79,7 +88,10 @@ fn measure_in(shape: Shape, python: Option<&Path>, folder: &Path) -> Result<Repo
     }
     let figures: Vec<Figures> = best.into_iter().flatten().collect();
     let plain = |threads: usize| {
-        let at = contenders.iter().position(|c| c.1 == threads && c.0 == Case::Plain.name()).unwrap_or(0);
+        let at = contenders
+            .iter()
+            .position(|c| c.1 == threads && c.0 == Case::Plain.name())
+            .unwrap_or(0);
         figures[at]
     };
     let rows = contenders.iter().zip(&figures).map(|(&(name, threads, _), &figures)| Row {
@@ -105,10 +117,16 @@ impl Contender {
         match self {
             Contender::This(case) => {
                 command.arg(std::env::current_exe()?).args(["query-case", "--case", case.key()]);
-                command.args(["--runs", &RUNS.to_string(), "--file"]).arg(file).args(text.then_some("--text"));
+                command
+                    .args(["--runs", &RUNS.to_string(), "--file"])
+                    .arg(file)
+                    .args(text.then_some("--text"));
             }
             Contender::Duck(python, query) => {
-                command.arg(python).arg(concat!(env!("CARGO_MANIFEST_DIR"), "/../docs/benchmarks/query_duckdb.py"));
+                command.arg(python).arg(concat!(
+                    env!("CARGO_MANIFEST_DIR"),
+                    "/../docs/benchmarks/query_duckdb.py"
+                ));
                 command.arg(file).args([&threads.to_string(), &RUNS.to_string(), *query]);
             }
         }

@@ -35,7 +35,8 @@ impl fmt::Display for Shape {
     }
 }
 
-/// Writes columns `u` (person), `g` (group) and `x` (a number from 0 to 100 with two decimals), independent and uniform, in random order.
+/// Writes columns `u` (person), `g` (group) and `x` (a number from 0 to 100 with two decimals),
+/// independent and uniform, in random order.
 pub fn write(file: &Path, shape: Shape) -> Result<(), Box<dyn std::error::Error>> {
     let group_type = if shape.text { DataType::Utf8View } else { DataType::Int64 };
     let schema = Arc::new(Schema::new(vec![
@@ -50,9 +51,12 @@ pub fn write(file: &Path, shape: Shape) -> Result<(), Box<dyn std::error::Error>
     while left > 0 {
         let rows = left.min(1 << 16);
         random.fill(&mut words)?;
-        let below = |at: usize, bound: u64| words[at * (1 << 16)..][..rows].iter().map(move |word| word % bound);
+        let below = |at: usize, bound: u64| {
+            words[at * (1 << 16)..][..rows].iter().map(move |word| word % bound)
+        };
         let groups: ArrayRef = if shape.text {
-            let names = below(1, shape.groups).map(|group| Some(format!("the group with number {group}")));
+            let names =
+                below(1, shape.groups).map(|group| Some(format!("the group with number {group}")));
             Arc::new(StringViewArray::from_iter(names))
         } else {
             Arc::new(Int64Array::from_iter_values(below(1, shape.groups).map(|group| group as i64)))
