@@ -93,7 +93,7 @@ def reticent(program, folder, runs):
         answer = json.loads(subprocess.run(command, check=True, capture_output=True, text=True).stdout)
         rows = answer["rows"]
         return {
-            figure: [[name_of(row[0]), row[place + 1]] for row in rows] for place, figure in enumerate(case["figures"])
+            figure: [[name_of(row[0]), row[index + 1]] for row in rows] for index, figure in enumerate(case["figures"])
         }
 
     return {str(number): [release(case) for _ in range(runs)] for number, case in enumerate(CASES)}

@@ -87,7 +87,7 @@ def smartnoise(table, runs):
         # It charges epsilon for every column that it needs.
         charged, _ = reader(1.0).get_privacy_cost(query)
         rows = reader(EPSILON / charged).execute(query)[1:]
-        return {figure: [(row[0], row[place + 1]) for row in rows] for place, figure in enumerate(case["figures"])}
+        return {figure: [(row[0], row[index + 1]) for row in rows] for index, figure in enumerate(case["figures"])}
 
     return {str(number): [release(case) for _ in range(runs)] for number, case in enumerate(CASES)}
 
