@@ -1,6 +1,6 @@
 //! Why the ledger does not do what was asked.
 
-use crate::{Anchor, Limits, Protected};
+use crate::{Anchor, CostUnit, Limits, Protected};
 use reticent_accounting::AccountingError;
 use reticent_numerics::OutOfRange;
 use reticent_numerics::digits::{exact, rounded_down, rounded_up};
@@ -23,8 +23,8 @@ pub enum LedgerError {
         rounded_up(*asked), rounded_down(*remaining), exact(*limit)
     )]
     Exhausted {
-        /// `epsilon`, `rho`, or `delta` for the selection of groups.
-        unit: &'static str,
+        /// Which cost it is.
+        unit: CostUnit,
         /// What the release costs, rounded up.
         asked: f64,
         /// What is left, rounded down.
@@ -65,8 +65,8 @@ pub enum LedgerError {
         rounded_up(*spent), exact(*limit)
     )]
     BelowSpent {
-        /// `epsilon`, `rho`, or `delta` for the selection of groups.
-        unit: &'static str,
+        /// Which cost it is.
+        unit: CostUnit,
         /// What is spent, rounded up.
         spent: f64,
         /// The limit that was asked for.

@@ -80,7 +80,7 @@ pub use charge::Charge;
 pub use digest::{Digest, NotADigest};
 pub use error::LedgerError;
 pub use ledger::Ledger;
-pub use limits::Limits;
+pub use limits::{CostUnit, Limits};
 pub use protected::{Protected, ProtectedTable, Source};
 pub use request::{Admission, ChargeRequest, Pending, Quote, Reservation, StoredAnswer};
 pub use spent::Amounts;

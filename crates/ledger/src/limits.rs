@@ -108,12 +108,40 @@ impl Limits {
         self.amount
     }
 
-    /// The name of the currency: `epsilon` or `rho`.
-    pub fn unit(&self) -> &'static str {
+    /// In what it is counted.
+    pub fn unit(&self) -> CostUnit {
         match self.currency {
-            Currency::Epsilon => "epsilon",
-            Currency::Rho => "rho",
+            Currency::Epsilon => CostUnit::Epsilon,
+            Currency::Rho => CostUnit::Rho,
         }
+    }
+}
+
+/// In what a cost is counted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum CostUnit {
+    /// A pure loss.
+    Epsilon,
+    /// Zero-concentration.
+    Rho,
+    /// The `delta` of selections, beside either.
+    Delta,
+}
+
+impl CostUnit {
+    /// Its name in messages and in stored answers.
+    pub fn name(self) -> &'static str {
+        match self {
+            CostUnit::Epsilon => "epsilon",
+            CostUnit::Rho => "rho",
+            CostUnit::Delta => "delta",
+        }
+    }
+}
+
+impl fmt::Display for CostUnit {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
     }
 }
 

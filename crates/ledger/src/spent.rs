@@ -1,6 +1,6 @@
 //! The exact sum of what was charged.
 
-use crate::{Charge, LedgerError, Limits};
+use crate::{Charge, CostUnit, LedgerError, Limits};
 use reticent_numerics::ExactSum;
 use serde::{Deserialize, Serialize};
 
@@ -119,7 +119,7 @@ impl Spent {
             return refusal(limits.unit(), charge.cost, before.cost, limits.amount());
         }
         if after.delta < 0.0 {
-            return refusal("delta", charge.delta, before.delta, limits.selection_delta());
+            return refusal(CostUnit::Delta, charge.delta, before.delta, limits.selection_delta());
         }
         Ok(next)
     }

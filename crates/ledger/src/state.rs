@@ -3,7 +3,7 @@
 use crate::entry::{Action, Entry, Row, damaged};
 use crate::spent::Spent;
 use crate::store::Store;
-use crate::{Anchor, Digest, LedgerError, Limits, Protected};
+use crate::{Anchor, CostUnit, Digest, LedgerError, Limits, Protected};
 use reticent_numerics::OutOfRange;
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
@@ -191,7 +191,7 @@ impl State {
         if rest.cost == 0.0 && spent.cost > limits.amount() {
             below(limits.unit(), spent.cost, limits.amount())
         } else {
-            below("delta", spent.delta, limits.selection_delta())
+            below(CostUnit::Delta, spent.delta, limits.selection_delta())
         }
     }
 

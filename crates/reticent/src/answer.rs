@@ -57,7 +57,7 @@ impl Remaining {
                 .converted
                 .map_or(balance.remaining.cost, |converted| converted.remaining),
             delta: balance.remaining.delta,
-            unit: balance.limits.unit().to_owned(),
+            unit: balance.limits.unit().to_string(),
             amount: balance.remaining.cost,
         }
     }

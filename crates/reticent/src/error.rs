@@ -1,7 +1,9 @@
 //! Why there is no answer: one error for the whole library.
 
+#[cfg(feature = "sql")]
+use reticent_ledger::CostUnit;
+#[cfg(feature = "sql")]
 use reticent_numerics::digits::{exact, rounded_down, rounded_up};
-use std::fmt;
 
 /// What kind of failure an [`Error`] is: all that a front end needs to map it.
 ///
@@ -28,6 +30,25 @@ impl ErrorKind {
             ErrorKind::Refused => 2,
             ErrorKind::Budget => 3,
             ErrorKind::Fault => 1,
+        }
+    }
+
+    /// The status of an HTTP response that says so.
+    pub fn http_status(self) -> u16 {
+        match self {
+            ErrorKind::Refused => 400,
+            ErrorKind::Budget => 403,
+            ErrorKind::Fault => 500,
+        }
+    }
+
+    /// The SQLSTATE by which a database says so: a syntax error or a violated access rule; a limit
+    /// of the configuration that was exceeded; an error outside the database.
+    pub fn sqlstate(self) -> &'static str {
+        match self {
+            ErrorKind::Refused => "42000",
+            ErrorKind::Budget => "53400",
+            ErrorKind::Fault => "58000",
         }
     }
 }
@@ -65,14 +86,15 @@ pub enum Error {
         policy: std::path::PathBuf,
     },
     /// The budget cannot pay for the query. Nothing was charged.
+    #[cfg(feature = "sql")]
     #[error(
         "the query costs {unit} {}, and of the budget of {} there is {} left. {}",
         rounded_up(*asked), exact(*limit), rounded_down(*remaining),
-        advice(unit, *remaining, *epsilon)
+        advice(*unit, *remaining, *epsilon)
     )]
     Budget {
-        /// `epsilon`, `rho`, or `delta`.
-        unit: &'static str,
+        /// Which cost it is.
+        unit: CostUnit,
         /// What it costs, rounded up.
         asked: f64,
         /// What is left, rounded down.
@@ -181,6 +203,7 @@ impl Error {
             }
             #[cfg(feature = "sql")]
             Error::NoLedger { .. } => Refused,
+            #[cfg(feature = "sql")]
             Error::Budget { .. } => Budget,
             Error::ReleaseFile(_) => Refused,
             #[cfg(feature = "mechanisms")]
@@ -227,24 +250,35 @@ fn kind_of_source(error: &reticent_query::SourceError) -> ErrorKind {
     }
 }
 
-fn advice(unit: &str, remaining: f64, epsilon: f64) -> impl fmt::Display {
+#[cfg(feature = "sql")]
+fn advice(unit: CostUnit, remaining: f64, epsilon: f64) -> String {
+    if remaining == 0.0 {
+        return "Only what was answered before can still be asked".to_owned();
+    }
     match unit {
-        _ if remaining == 0.0 => "Only what was answered before can still be asked".to_owned(),
-        "rho" => format!(
+        CostUnit::Epsilon => "Ask with a smaller epsilon".to_owned(),
+        CostUnit::Rho => format!(
             "Ask with a smaller epsilon: this query asks for {epsilon} (the ledger counts in \
              zero-concentration, under which many small queries cost less, and a large one more, \
              than their epsilon)"
         ),
-        "delta" => {
+        CostUnit::Delta => {
             "Ask with a smaller delta, or group by keys with public values, which need none".into()
         }
-        _ => "Ask with a smaller epsilon".to_owned(),
     }
 }
 
-#[cfg(test)]
+#[cfg(all(test, feature = "sql"))]
 mod tests {
     use super::*;
+
+    #[test]
+    fn every_front_end_tells_the_kinds_apart() {
+        let kinds = [ErrorKind::Refused, ErrorKind::Budget, ErrorKind::Fault];
+        assert_eq!(kinds.map(ErrorKind::exit_code), [2, 3, 1]);
+        assert_eq!(kinds.map(ErrorKind::http_status), [400, 403, 500]);
+        assert_eq!(kinds.map(ErrorKind::sqlstate), ["42000", "53400", "58000"]);
+    }
 
     #[test]
     fn a_refusal_never_looks_as_if_the_query_fitted() {
@@ -254,13 +288,16 @@ mod tests {
             error.to_string()
         };
         assert_eq!(
-            refused("epsilon", 0.1 + 0.02),
+            refused(CostUnit::Epsilon, 0.1 + 0.02),
             "the query costs epsilon 0.25, and of the budget of 2 there is 0.12 left. Ask with a \
              smaller epsilon"
         );
-        assert!(refused("epsilon", 0.25f64.next_down()).contains("there is 0.249999 left"));
-        assert!(refused("epsilon", 0.0).ends_with("what was answered before can still be asked"));
-        assert!(refused("rho", 0.1).contains("this query asks for 0.5"));
-        assert!(refused("delta", 1e-9).contains("there is 1e-9 left"));
+        assert!(refused(CostUnit::Epsilon, 0.25f64.next_down()).contains("there is 0.249999 left"));
+        assert!(
+            refused(CostUnit::Epsilon, 0.0)
+                .ends_with("what was answered before can still be asked")
+        );
+        assert!(refused(CostUnit::Rho, 0.1).contains("this query asks for 0.5"));
+        assert!(refused(CostUnit::Delta, 1e-9).contains("there is 1e-9 left"));
     }
 }

@@ -113,7 +113,7 @@ impl Explanation {
             statistics: question.statistics.clone(),
             reason: prepared.plan.reason().to_owned(),
             ledger,
-            unit: limits(policy.budget())?.unit().to_owned(),
+            unit: limits(policy.budget())?.unit().to_string(),
             plan: prepared.aggregation.rows_as_written(),
         })
     }

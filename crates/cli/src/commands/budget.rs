@@ -95,7 +95,7 @@ fn disagreements(statement: &Statement, session: &Session) -> Result<String, Fai
 
 fn table(statement: &Statement) -> String {
     let balance = &statement.balance;
-    let (limits, unit) = (balance.limits, balance.limits.unit());
+    let (limits, unit) = (balance.limits, balance.limits.unit().name());
     let mut sums = Table::with_heading(&["", unit, "delta"]);
     let mut row = |what: &str, amounts: Amounts, rounded: fn(f64) -> String| {
         sums.row([what.to_owned(), rounded(amounts.cost), rounded(amounts.delta)]);
