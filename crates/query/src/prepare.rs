@@ -108,7 +108,7 @@ pub async fn prepare<'a>(
     let options = options.or(own_options);
     let query = parse(in_the_policys_case(folded(tokens), policy))?;
     understood(&query)?;
-    let sql = canonical(&query);
+    let sql = canonical(&query, sql);
 
     let engine = Embedded::new()?;
     Tables::register(policy, engine.context())?;
@@ -294,16 +294,16 @@ fn folded(mut tokens: Vec<TokenWithSpan>) -> Vec<TokenWithSpan> {
 ///
 /// Two queries of one text must be one query. They are if the text is read back as the very tree
 /// that it was written from, since everything that follows depends on that tree alone; so this is
-/// tried. A tree whose text is read as another, by some fault of the writer, is written out node by
-/// node, with the positions of its words.
-fn canonical(query: &ast::Query) -> String {
+/// tried. A query whose text is read as another, by some fault of the writer, is recognised by its
+/// text as it was given: that is read as this query, and so is the text of no other.
+fn canonical(query: &ast::Query, given: &str) -> String {
     let text = query.to_string();
     let dialect = GenericDialect {};
     let again = Parser::new(&dialect)
         .with_recursion_limit(DEEPEST)
         .try_with_sql(&text)
         .and_then(|mut parser| parser.parse_query());
-    if again.is_ok_and(|again| *again == *query) { text } else { format!("{query:?}") }
+    if again.is_ok_and(|again| *again == *query) { text } else { given.to_owned() }
 }
 
 fn parse(tokens: Vec<TokenWithSpan>) -> Result<Box<ast::Query>, QueryError> {
@@ -380,4 +380,22 @@ fn in_the_policys_case(tokens: Vec<TokenWithSpan>, policy: &Policy) -> Vec<Token
         }
     }
     spelt
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_text_that_is_read_as_another_query_recognises_none() {
+        let (tokens, _) = take_options("SELECT a FROM t").expect("SQL");
+        let mut query = parse(tokens).expect("a query");
+        assert_eq!(canonical(&query, "as given"), "SELECT a FROM t");
+        let ast::SetExpr::Select(select) = query.body.as_mut() else { unreachable!("a SELECT") };
+        // Written without its quotation marks this is `a` under the name `b`.
+        let name = ast::Expr::Identifier(ast::Ident::new("a b"));
+        select.projection = vec![ast::SelectItem::UnnamedExpr(name)];
+        assert_eq!(query.to_string(), "SELECT a b FROM t");
+        assert_eq!(canonical(&query, "as given"), "as given");
+    }
 }
