@@ -170,7 +170,9 @@ fn described(kind: Option<ColumnType>) -> String {
             let example = match kind {
                 ColumnType::Date => "2000-01-01, 2030-12-31",
                 ColumnType::Timestamp => "2000-01-01T00:00:00Z, 2030-12-31T23:59:59Z",
-                _ => "0, 100",
+                ColumnType::Integer | ColumnType::Real | ColumnType::Text | ColumnType::Boolean => {
+                    "0, 100"
+                }
             };
             format!(
                 "type = \"{kind}\"\nbounds = {}\n",

@@ -48,7 +48,10 @@ impl Comparison {
                     Comparison::NotEqual => {
                         BooleanBuffer::collect_bool(rows, |row| !same_text(&a, &b, row))
                     }
-                    _ => self.ordered(a, b, rows),
+                    Comparison::Less
+                    | Comparison::LessOrEqual
+                    | Comparison::Greater
+                    | Comparison::GreaterOrEqual => self.ordered(a, b, rows),
                 }
             }
         };

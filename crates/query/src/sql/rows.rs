@@ -266,7 +266,9 @@ fn widened(facts: &[Facts], nullable: bool) -> Vec<Facts> {
             domain: Domain::Public { plan, column, lost: lost || nullable },
             ..fact.clone()
         },
-        _ => Facts { nullable: fact.nullable || nullable, ..fact.clone() },
+        Domain::Unknown | Domain::Values(_) => {
+            Facts { nullable: fact.nullable || nullable, ..fact.clone() }
+        }
     };
     // NULL where there is no match is nobody, and not the unit of the row.
     facts.iter().map(|fact| Facts { is_unit: fact.is_unit && !nullable, ..widen(fact) }).collect()
@@ -373,7 +375,9 @@ pub(crate) fn of_one_unit(join: Join, left: &Rows, right: &Rows) -> Result<Rows,
         RightSemi | RightAnti => right.growth,
         // A row without a match is one row, which the product covers: n is at least 1 where a unit
         // has rows.
-        _ => left.growth.times(right.growth)?,
+        Inner | Left | Right | JoinType::Full | JoinType::LeftMark | JoinType::RightMark => {
+            left.growth.times(right.growth)?
+        }
     };
     Ok(Rows {
         plan: LogicalPlan::Join(join),

@@ -38,10 +38,10 @@ pub(crate) fn understood(query: &Query) -> Checked {
     absent(
         for_clause.is_none(),
         "FOR XML, FOR JSON or FOR BROWSE",
-        "use --format for the form of an answer",
+        "the form of an answer is no part of a query",
     )?;
     absent(settings.is_none(), "SETTINGS", LEAVE_OUT)?;
-    absent(format_clause.is_none(), "FORMAT", "use --format for the form of an answer")?;
+    absent(format_clause.is_none(), "FORMAT", "the form of an answer is no part of a query")?;
     absent(pipe_operators.is_empty(), "the pipe operator |>", "write the clauses of a SELECT")
 }
 
