@@ -125,17 +125,19 @@ impl ReleasePlan {
             }
             Some(Selection::Threshold(threshold)) => {
                 let hidden = self.hidden.as_ref().map(|noise| noise.sampler()).transpose()?;
-                let shown = threshold.statistic.and_then(|index| samplers.get(index)?.as_ref());
-                let sampler = shown
-                    .or(hidden.as_ref())
-                    .ok_or(ReleaseError::Mismatch("nothing selects groups"))?;
-                let totals = threshold.statistic.and_then(|index| exact.totals.get(index));
+                let (sampler, counts) = match threshold.statistic {
+                    None => (hidden.as_ref(), None),
+                    Some(index) => match exact.totals.get(index) {
+                        Some(Totals::Integers(counts)) => {
+                            (samplers.get(index).and_then(Option::as_ref), Some(counts))
+                        }
+                        Some(Totals::Values(_)) | None => (None, None),
+                    },
+                };
+                let sampler = sampler.ok_or(ReleaseError::Mismatch("nothing selects groups"))?;
                 let mut noisy = Vec::with_capacity(groups);
                 for (group, &units) in exact.units.iter().enumerate() {
-                    let number = match totals {
-                        Some(Totals::Integers(values)) => values[group],
-                        _ => i128::from(units),
-                    };
+                    let number = counts.map_or(i128::from(units), |counts| counts[group]);
                     noisy.push(sampler.add(number, random)?);
                 }
                 let large = |&group: &usize| {

@@ -245,7 +245,7 @@ mod tests {
     /// All four inequalities between neighbours, for every number of units (the first 1500 and
     /// those at the turning points), with enough bits for a `delta` of 1e-300.
     #[test]
-    fn no_number_of_units_breaks_the_promise() {
+    fn no_number_of_units_breaks_the_guarantee() {
         for rule in rules() {
             let like = Big::exact(
                 1.0,

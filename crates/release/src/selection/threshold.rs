@@ -13,26 +13,10 @@ use reticent_numerics::rounding::mul_up;
 /// may.
 ///
 /// # Guarantee
-/// Add a unit. Of the at most `k` groups that it touches, `j` are new: no one else is in them. Let
-/// `q_j` be the probability that one of these is shown. The exact count of each is the unit's own,
-/// at most `r` (and at least 0, where values are NULL), so each is shown with
-/// `P[c + N >= least] <= P[r + N >= least] = q`, and `q_j <= j q`. On all other groups both data
-/// sets go through the same noise, at a distance of `k - j` groups, and then through the same
-/// post-processing. Write `P'` for that part of the larger data set, `P` for the smaller.
-///
-/// - An output with a new group has probability at most `q_j`; one without has at most `P'`. So
-///   what the noise keeps with `(eps, d)` is kept with `(eps, d + q_k)`.
-/// - In the other direction an output without new groups has probability `(1 - q_j) P'`, which must
-///   not be too small beside `P`. For pure noise `P <= e^(eps (k-j)/k) P'`, and this is at most
-///   `e^eps (1 - q_j) P'` if `q <= 1 - e^(-eps/k)`, because `1 - q_j >= (1 - q)^j`. Noise that
-///   keeps `(eps/k, d/k)` in each group adds no more than `d (k-j)/k` to that. For Gaussian noise
-///   of profile `d(eps)`, `P - e^eps (1 - q_j) P'` is at most `d(eps + ln(1 - q_k))`, which must
-///   not be above `d(eps) + q_k`.
-///
-/// Both conditions hold for every budget that anyone would use, and both are checked.
-///
-/// As an event: outside a probability `q_k`, what is seen is what the noise alone
-/// lets see (Bun and Steinke 2016, "approximate zCDP").
+/// With `k` the most groups that one unit touches and `q = P[r + N >= least]` the probability that
+/// a unit alone shows a group: if the noise keeps `(eps, d)`, what is seen keeps `(eps, d + k q)`,
+/// on a condition that is checked (docs/proofs/threshold_selection.md). As an event: outside a
+/// probability `k q`, what is seen is what the noise alone lets see.
 ///
 /// # References
 /// Korolova, Kenthapadi, Mishra, Ntoulas, *Releasing search queries and clicks privately*, 2009;
