@@ -36,6 +36,8 @@ pub struct CountingErrors {
     /// What the largest of the `k` errors exceeds with probability `beta`, exactly; for randomized
     /// response an upper bound on it.
     pub maximum: Bounds,
+    /// What the union bound says of the maximum, rounded up; none where the maximum is that bound.
+    pub union_bound: Option<f64>,
 }
 
 /// The errors with Laplace noise of scale `b = k/epsilon`.
@@ -57,12 +59,14 @@ pub fn laplace_counting_errors(
         mean_absolute: scale,
         root_mean_square: Bounds::exact(2.0).sqrt() * scale,
         maximum: -(scale * exceedance(count, beta).ln()),
+        union_bound: Some((scale * (count / Bounds::exact(beta)).ln()).upper()),
     })
 }
 
 /// The errors with Gaussian noise of the least `sigma` for the l2 sensitivity `sqrt k`.
 ///
-/// `P[max <= t] = (1 - 2 Q(t/sigma))^k`.
+/// `P[max <= t] = (1 - 2 Q(t/sigma))^k`; the union bound of the notes, with
+/// `2 Q(t) <= 2 e^(-t^2/2)`, is `sigma sqrt(2 ln(2k/beta))`.
 ///
 /// # Errors
 /// If there are no queries, `beta` is not between 0 and 1, or no scale is certified.
@@ -80,6 +84,9 @@ pub fn gaussian_counting_errors(
         mean_absolute: scale * unit.mean_absolute,
         root_mean_square: scale,
         maximum: scale * normal_isf(exceedance(count, beta).times_power_of_two(-1)),
+        union_bound: Some(
+            (scale * doubled_logarithm(count, beta).times_power_of_two(1).sqrt()).upper(),
+        ),
     })
 }
 
@@ -108,13 +115,14 @@ pub fn randomized_response_counting_errors(
     let missing = -((-each).exp_m1());
     let deviation = people.sqrt() * (-each.times_power_of_two(-1)).exp() / missing;
     let range = (Bounds::ONE + (-each).exp()) / missing;
-    let logarithm = (count.times_power_of_two(1) / Bounds::exact(beta)).ln();
+    let logarithm = doubled_logarithm(count, beta);
     let bound = (people * logarithm).times_power_of_two(-1).sqrt() * range;
     Ok(CountingErrors {
         scale: deviation,
         mean_absolute: Bounds::new(0.0, deviation.upper()),
         root_mean_square: deviation,
         maximum: Bounds::new(0.0, bound.upper()),
+        union_bound: None,
     })
 }
 
@@ -129,6 +137,11 @@ pub fn randomized_response_counting_errors(
 pub fn gaussian_overtakes_laplace(epsilon: Epsilon, delta: Delta) -> Result<u64, MechanismError> {
     let product = positive(epsilon)? * Bounds::exact(analytic(epsilon.get(), delta.get())?);
     Ok((product.square().times_power_of_two(-1).upper().ceil() as u64).max(1))
+}
+
+/// `ln(2k/beta)`.
+fn doubled_logarithm(count: Bounds, beta: f64) -> Bounds {
+    (count.times_power_of_two(1) / Bounds::exact(beta)).ln()
 }
 
 /// `1 - (1 - beta)^(1/k)`, without cancellation: what each of `k` independent errors exceeds, so
@@ -193,6 +206,10 @@ mod tests {
         for k in [1u64, 10, 1000, 1_000_000_000] {
             let errors = laplace_counting_errors(k, epsilon(0.5), 0.05).expect("valid");
             let union = errors.scale.estimate() * (k as f64 / 0.05).ln();
+            let is_near = |bound: Option<f64>, union: f64| {
+                bound.is_some_and(|bound| (bound / union - 1.0).abs() < 1e-12)
+            };
+            assert!(is_near(errors.union_bound, union), "{k}");
             assert!(
                 errors.maximum.upper() <= union * (1.0 + 1e-12)
                     && errors.maximum.lower() > 0.98 * union,
@@ -201,6 +218,7 @@ mod tests {
             let gaussian =
                 gaussian_counting_errors(k, epsilon(0.5), delta(1e-6), 0.05).expect("valid");
             let union = gaussian.scale.estimate() * (2.0 * (2.0 * k as f64 / 0.05).ln()).sqrt();
+            assert!(is_near(gaussian.union_bound, union), "{k}");
             assert!(
                 gaussian.maximum.upper() < union && gaussian.maximum.lower() > 0.6 * union,
                 "{k}"

@@ -71,7 +71,6 @@ impl Line {
     fn new(
         names: (&'static str, &'static str),
         errors: CountingErrors,
-        union_bound: Option<f64>,
         (limit, limit_of): (Option<f64>, &'static str),
     ) -> Self {
         Line {
@@ -81,7 +80,7 @@ impl Line {
             mean_absolute: errors.mean_absolute.into(),
             root_mean_square: errors.root_mean_square.into(),
             maximum: errors.maximum.into(),
-            union_bound,
+            union_bound: errors.union_bound,
             limit,
             limit_of,
         }
@@ -99,23 +98,19 @@ pub fn run(arguments: ErrorsOfQueries, format: Format, output: &mut Output) -> R
     if let Some(people) = people {
         let errors = randomized_response_counting_errors(queries, people, epsilon, beta)?;
         let limit = (Some(local_counting_limit(people, epsilon)?), "root mean square");
-        mechanisms.push(Line::new(("randomized response", "local, pure"), errors, None, limit));
+        mechanisms.push(Line::new(("randomized response", "local, pure"), errors, limit));
     }
     let known = people.unwrap_or(MANY);
     let errors = laplace_counting_errors(queries, epsilon, beta)?;
-    // P[max |Z_i| > t b] <= k e^-t.
-    let union_bound = errors.scale.upper() * (queries as f64 / beta).ln();
     let limit = (Some(pure_counting_limit(queries, known, epsilon, beta)?), "maximum");
-    mechanisms.push(Line::new(("laplace", "pure"), errors, Some(union_bound), limit));
+    mechanisms.push(Line::new(("laplace", "pure"), errors, limit));
     let mut gaussian_from = None;
     if let Some(delta) = delta {
         let delta = Delta::new(delta)?;
         let errors = gaussian_counting_errors(queries, epsilon, delta, beta)?;
-        // P[max |Z_i| > t sigma] <= 2 k e^(-t^2/2).
-        let union_bound = errors.scale.upper() * (2.0 * (2.0 * queries as f64 / beta).ln()).sqrt();
         let limit = approximate_counting_limit(known, epsilon, delta, beta)?;
         let limit = (Some(limit), "maximum (that of one query)");
-        mechanisms.push(Line::new(("gaussian", "approximate"), errors, Some(union_bound), limit));
+        mechanisms.push(Line::new(("gaussian", "approximate"), errors, limit));
         gaussian_from = Some(gaussian_overtakes_laplace(epsilon, delta)?);
     }
     let answer = Answer {

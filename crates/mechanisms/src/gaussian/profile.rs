@@ -9,24 +9,8 @@
 //! delta = Q(c - h) - e^epsilon Q(c + h).
 //! ```
 //!
-//! As `(c + h)^2 - (c - h)^2 = 2 epsilon`, the factor `e^epsilon` turns one density into the other,
-//! and with Mills' ratio `M = Q/phi`
-//!
-//! ```text
-//! delta = phi(c - h) [M(c - h) - M(c + h)],
-//! ```
-//!
-//! in which nothing overflows. It cancels where `h` is small beside `max(1, c)`. There
-//! `M(x) = ∫_0^∞ exp(-x t - t^2/2) dt` gives, with its moments
-//! `K_j = ∫_0^∞ t^j exp(-c t - t^2/2) dt`,
-//!
-//! ```text
-//! M(c - h) - M(c + h) = 2 ∫_0^∞ sinh(h t) exp(-c t - t^2/2) dt = 2 h sum_(j odd) h^(j-1)/j! K_j,
-//! ```
-//!
-//! a sum of positive terms. Integration by parts gives `K_(j+1) = j K_(j-1) - c K_j`, which is run
-//! upward for small `c`, where it loses little, and downward for large `c`, where the ratios
-//! `r_j = K_j/K_(j-1) = j/(c + r_(j+1))` contract every error.
+//! It is evaluated as a sum of positive terms where these two cancel: see
+//! docs/proofs/gaussian_profile.md.
 //!
 //! # Precision
 //! `phi(a)` changes by a relative `a da`, so `a = c - h` is carried with 100 bits. Relative width

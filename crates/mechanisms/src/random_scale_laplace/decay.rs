@@ -38,7 +38,9 @@ impl Decay {
                     Decay { bound: product.bound * part.bound, order }
                 })
             }
-            _ => constant(),
+            InverseScale::TwoPoint(_)
+            | InverseScale::Uniform(_)
+            | InverseScale::TruncatedGaussian(_) => constant(),
         }
     }
 
@@ -70,7 +72,9 @@ pub(super) fn order_at_zero(inverse_scale: &InverseScale) -> Bounds {
                 .fold(Bounds::ZERO, |sum, (_, part)| sum + order_at_zero(part));
             (sum.lower(), sum.upper())
         }
-        _ => NEVER,
+        InverseScale::TwoPoint(_)
+        | InverseScale::Uniform(_)
+        | InverseScale::TruncatedGaussian(_) => NEVER,
     };
     Bounds::new(lower, upper)
 }

@@ -64,7 +64,9 @@ pub(super) fn mean_inverse_power(inverse_scale: &InverseScale, power: u32) -> Bo
         InverseScale::TruncatedGaussian(_) | InverseScale::Combined(_) => {
             integrate(inverse_scale, integral).clamp(0.0, INFINITE)
         }
-        _ => evaluate(&InverseMoment { inverse_scale, power }),
+        InverseScale::TwoPoint(_) | InverseScale::Gamma(_) | InverseScale::Uniform(_) => {
+            evaluate(&InverseMoment { inverse_scale, power })
+        }
     }
 }
 
@@ -102,7 +104,9 @@ impl Formula for InverseMoment<'_> {
                 one / (like.exactly(family.lower()) * like.exactly(family.upper()))
             }
             // Integrated, not evaluated.
-            _ => like.exactly(f64::NAN),
+            InverseScale::TruncatedGaussian(_) | InverseScale::Combined(_) => {
+                like.exactly(f64::NAN)
+            }
         }
     }
 }
@@ -112,7 +116,12 @@ pub(super) fn entropy(inverse_scale: &InverseScale) -> Bounds {
         InverseScale::Gamma(_) => {
             evaluate_until(&GammaEntropy { inverse_scale }, |bounds| bounds.width() < 1e-15)
         }
-        _ => Bounds::exact(2.0).ln() + integrate(inverse_scale, Integral::Entropy),
+        InverseScale::TwoPoint(_)
+        | InverseScale::Uniform(_)
+        | InverseScale::TruncatedGaussian(_)
+        | InverseScale::Combined(_) => {
+            Bounds::exact(2.0).ln() + integrate(inverse_scale, Integral::Entropy)
+        }
     }
 }
 
