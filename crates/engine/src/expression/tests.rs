@@ -618,7 +618,7 @@ fn check(function: &'static Function, takes: &[Takes]) -> usize {
 
 #[test]
 fn every_function_is_what_it_means_on_all_pairs_of_extremes() {
-    for function in &FUNCTIONS {
+    for function in FUNCTIONS {
         if matches!(function.kernel, Kernel::RegexpLike | Kernel::DatePart | Kernel::DateTrunc) {
             continue;
         }

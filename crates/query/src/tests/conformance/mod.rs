@@ -79,6 +79,7 @@ conformance! {
     parquet: Storage::Parquet, None;
     arrow: Storage::Arrow, None;
     memory: Storage::Memory, None;
+    stream: Storage::Stream, None;
     in_one_part: Storage::Memory, Some(1);
     in_seven_parts: Storage::Parquet, Some(7);
 }

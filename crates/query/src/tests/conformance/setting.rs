@@ -7,10 +7,10 @@ use crate::{Answer, MemorySource, Opened, Options, Prepared, QueryError, TableSo
 use datafusion::arrow::csv::ReaderBuilder;
 use datafusion::arrow::datatypes::{DataType, Field, Schema};
 use datafusion::arrow::ipc::writer::FileWriter;
-use datafusion::arrow::record_batch::RecordBatch;
+use datafusion::arrow::record_batch::{RecordBatch, RecordBatchIterator};
 use datafusion::parquet::arrow::ArrowWriter;
 use reticent_engine::SecretKey;
-use reticent_policy::Policy;
+use reticent_policy::{Policy, TablePolicy};
 use reticent_release::Exact;
 use std::fs::File;
 use std::path::Path;
@@ -32,6 +32,8 @@ pub(in crate::tests) enum Storage {
     Parquet,
     Arrow,
     Memory,
+    /// A stream of small batches, opened anew for each query.
+    Stream,
 }
 
 /// The rows of a table.
@@ -72,7 +74,8 @@ impl Content {
 pub(in crate::tests) struct Stored {
     _folder: TempDir,
     pub(in crate::tests) policy: Policy,
-    in_memory: Vec<(&'static str, RecordBatch)>,
+    in_memory: Vec<(&'static str, Vec<RecordBatch>)>,
+    streamed: bool,
     engine: Option<InParts>,
 }
 
@@ -90,7 +93,7 @@ impl Setting {
                 Storage::Csv => "csv",
                 Storage::Parquet => "parquet",
                 Storage::Arrow => "arrow",
-                Storage::Memory => "nowhere",
+                Storage::Memory | Storage::Stream => "nowhere",
             };
             for other in ["csv", "parquet"] {
                 text = text.replace(
@@ -103,13 +106,36 @@ impl Setting {
                 Storage::Csv => std::fs::write(path, content.text()).expect("written"),
                 Storage::Parquet => write_parquet(&path, &content.batch()),
                 Storage::Arrow => write_arrow(&path, &content.batch()),
-                Storage::Memory => in_memory.push((*name, content.batch())),
+                Storage::Memory => in_memory.push((*name, vec![content.batch()])),
+                Storage::Stream => in_memory.push((*name, in_pieces(&content.batch()))),
             }
         }
         let policy = Policy::parse(&text, &folder.path().join("policy.toml")).expect("a policy");
         let engine = self.parts.map(|parts| InParts::new(&policy, parts));
-        Stored { _folder: folder, policy, in_memory, engine }
+        let streamed = matches!(self.storage, Storage::Stream);
+        Stored { _folder: folder, policy, in_memory, streamed, engine }
     }
+}
+
+/// The rows in batches of 1, 2, 4 and so on up to 1024, and an empty one in front.
+fn in_pieces(batch: &RecordBatch) -> Vec<RecordBatch> {
+    let (mut pieces, mut start) = (vec![batch.slice(0, 0)], 0);
+    while start < batch.num_rows() {
+        let rows = (batch.num_rows() - start).min(1 << (pieces.len() - 1).min(10));
+        pieces.push(batch.slice(start, rows));
+        start += rows;
+    }
+    pieces
+}
+
+/// A stream of batches that there is at least one of.
+fn stream(declared: &TablePolicy, batches: &[RecordBatch]) -> MemorySource {
+    let (schema, batches) = (batches[0].schema(), batches.to_vec());
+    MemorySource::from_readers(declared, &schema.clone(), move || {
+        let batches = batches.clone().into_iter().map(Ok);
+        Ok(Box::new(RecordBatchIterator::new(batches, schema.clone())))
+    })
+    .expect("the declared columns")
 }
 
 fn write_parquet(path: &Path, table: &RecordBatch) {
@@ -132,9 +158,14 @@ impl Stored {
         for declared in self.policy.tables() {
             // Tables of one file are declared as often as tests look at it in another manner.
             let stem = declared.source()[0].split('.').next().unwrap_or_default();
-            if let Some((_, batch)) = self.in_memory.iter().find(|(name, _)| *name == stem) {
-                let source = MemorySource::from_batches(declared, vec![batch.clone()]);
-                let source = Arc::new(source.expect("the declared columns"));
+            if let Some((_, batches)) = self.in_memory.iter().find(|(name, _)| *name == stem) {
+                let source = if self.streamed {
+                    stream(declared, batches)
+                } else {
+                    MemorySource::from_batches(declared, batches.clone())
+                        .expect("the declared columns")
+                };
+                let source = Arc::new(source);
                 tables = tables.with(declared.name(), source).expect("a table of the policy");
             }
         }
