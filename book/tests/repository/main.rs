@@ -7,4 +7,5 @@ mod files;
 mod links;
 mod markdown;
 mod papers;
+mod walks;
 mod width;
