@@ -3,6 +3,9 @@
 
 #![allow(clippy::unwrap_used, clippy::panic, clippy::disallowed_methods)]
 
+mod composed;
+
+use composed::{gaussian, laplace, number, reference, repeated, response};
 use reticent_accounting::{
     Accountant, AdvancedComposition, BasicComposition, Composition, GaussianDp, OptimalComposition,
     RenyiDp, ZeroConcentratedDp,
@@ -10,31 +13,6 @@ use reticent_accounting::{
 use reticent_events::Event;
 use reticent_mechanisms::{Delta, Epsilon};
 use reticent_numerics::Bounds;
-use serde_json::Value;
-
-fn reference() -> Value {
-    serde_json::from_str(include_str!("../../../reference/composition.json")).unwrap()
-}
-
-fn number(row: &Value, key: &str) -> f64 {
-    row[key].as_str().unwrap_or_else(|| panic!("{key} in {row}")).parse().unwrap()
-}
-
-fn repeated(times: u64, event: Event) -> Event {
-    Event::Repetition { times, event: Box::new(event) }
-}
-
-fn response(epsilon: f64) -> Event {
-    Event::RandomizedResponse { epsilon, categories: 2 }
-}
-
-fn laplace(epsilon: f64) -> Event {
-    Event::Laplace { scale: 1.0, sensitivity: epsilon }
-}
-
-fn gaussian(mu: f64) -> Event {
-    Event::Gaussian { sigma: 1.0, sensitivity: mu }
-}
 
 /// Whether the bracket holds the number, whose last digit and whose inputs are rounded, and is
 /// narrow.

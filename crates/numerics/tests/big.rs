@@ -3,34 +3,22 @@
 
 #![allow(clippy::unwrap_used, clippy::panic)]
 
+mod random;
+
+use random::Random;
 use reticent_numerics::{Big, Bounds, Enclosure};
 use rug::Float;
 use rug::integer::Order;
 use rug::ops::Pow;
 use std::cmp::Ordering;
 
-/// SplitMix64, enough to scatter test points.
-struct Random(u64);
-
 impl Random {
-    fn next(&mut self) -> u64 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut z = self.0;
-        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        z ^ (z >> 31)
-    }
-
     fn below(&mut self, n: u64) -> u64 {
-        self.next() % n
-    }
-
-    fn unit(&mut self) -> f64 {
-        (self.next() >> 11) as f64 / (1u64 << 53) as f64
+        self.bits() % n
     }
 
     fn sign(&mut self) -> f64 {
-        if self.next() & 1 == 0 { 1.0 } else { -1.0 }
+        if self.bits() & 1 == 0 { 1.0 } else { -1.0 }
     }
 
     /// A precision from 64 to 2048, the large ones rarely.
@@ -40,7 +28,7 @@ impl Random {
 
     /// A positive point of 1 to 10 limbs, with a leading bit at about `2^exponent`.
     fn point(&mut self, exponent: i32, precision: u32) -> (Big, Float) {
-        let limbs: Vec<u64> = (0..1 + self.below(10)).map(|_| self.next() | 1).collect();
+        let limbs: Vec<u64> = (0..1 + self.below(10)).map(|_| self.bits() | 1).collect();
         let scale = exponent - 64 * limbs.len() as i32;
         let integer = rug::Integer::from_digits(&limbs, Order::Lsf);
         let truth = Float::with_val(700, integer) * Float::with_val(700, 2).pow(scale);

@@ -1,26 +1,13 @@
 //! The gamma function and the error function against MPFR, an independent implementation.
 #![allow(clippy::unwrap_used, clippy::panic)]
 
+mod random;
+
+use random::Random;
 use reticent_numerics::error_function::{erf, erfc, normal_tail};
 use reticent_numerics::gamma::*;
 use reticent_numerics::{Big, Bounds, Enclosure, Wide};
 use rug::Float;
-
-struct SplitMix(u64);
-
-impl SplitMix {
-    fn unit(&mut self) -> f64 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut z = self.0;
-        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        ((z ^ (z >> 31)) >> 11) as f64 / (1u64 << 53) as f64
-    }
-
-    fn log_uniform(&mut self, low: f64, high: f64) -> f64 {
-        (low.ln() + (high.ln() - low.ln()) * self.unit()).exp()
-    }
-}
 
 fn holds(bounds: Bounds, truth: &Float) -> bool {
     bounds.lower() <= *truth && *truth <= bounds.upper()
@@ -61,7 +48,7 @@ fn bounds(value: &Float) -> Bounds {
 
 #[test]
 fn in_f64_points_come_out_within_an_ulp_of_the_truth() {
-    let random = &mut SplitMix(11);
+    let random = &mut Random(11);
     let mut points = vec![
         1.0,
         2.0,
@@ -103,7 +90,7 @@ fn in_f64_points_come_out_within_an_ulp_of_the_truth() {
 
 #[test]
 fn in_f64_intervals_hold_the_minimum_and_both_ends() {
-    let random = &mut SplitMix(12);
+    let random = &mut Random(12);
     for _ in 0..2000 {
         let (a, b) = (random.log_uniform(0.2, 8.0), random.log_uniform(0.2, 8.0));
         let x = Bounds::new(a.min(b), a.max(b));
@@ -149,7 +136,7 @@ fn in_units<E: Enclosure>(error: E) -> Bounds {
 
 /// Checks `ln Γ` and `Γ` in one arithmetic; `exact` encloses a number of MPFR.
 fn check_gamma<E: Enclosure>(label: &str, count: usize, exact: impl Fn(&Float) -> E) {
-    let random = &mut SplitMix(13);
+    let random = &mut Random(13);
     let precision = exact(&Float::with_val(53, 1)).precision();
     let shift = f64::from(precision) / 4.0;
     for i in 0..count {
@@ -201,7 +188,7 @@ fn check_error_function<E: Enclosure>(
     most: f64,
     exact: impl Fn(&Float) -> E,
 ) {
-    let random = &mut SplitMix(14);
+    let random = &mut Random(14);
     let precision = exact(&Float::with_val(53, 1)).precision();
     for i in 0..count {
         let size = if i % 2 == 0 {

@@ -1,29 +1,12 @@
 //! The incomplete gamma functions against MPFR, an independent implementation.
 #![allow(clippy::unwrap_used, clippy::panic)]
 
+mod random;
+
+use random::Random;
 use reticent_numerics::incomplete_gamma::*;
 use reticent_numerics::{Big, Bounds, Enclosure, Wide};
 use rug::Float;
-
-struct SplitMix(u64);
-
-impl SplitMix {
-    fn unit(&mut self) -> f64 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut z = self.0;
-        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        ((z ^ (z >> 31)) >> 11) as f64 / (1u64 << 53) as f64
-    }
-
-    fn between(&mut self, low: f64, high: f64) -> f64 {
-        low + (high - low) * self.unit()
-    }
-
-    fn log_uniform(&mut self, low: f64, high: f64) -> f64 {
-        self.between(low.ln(), high.ln()).exp()
-    }
-}
 
 struct Truth {
     p: Float,
@@ -95,7 +78,7 @@ fn holds(bounds: Bounds, truth: &Float) -> bool {
 }
 
 /// Shapes of the generalised Gaussians, and shapes of all sizes.
-fn shapes(random: &mut SplitMix) -> Vec<f64> {
+fn shapes(random: &mut Random) -> Vec<f64> {
     let mut shapes: Vec<f64> = (0..64).map(|i| 1.0 / (1.0 + 0.3 * f64::from(i))).collect();
     shapes.extend([
         1.0,
@@ -112,7 +95,7 @@ fn shapes(random: &mut SplitMix) -> Vec<f64> {
     shapes
 }
 
-fn points(a: f64, random: &mut SplitMix) -> Vec<f64> {
+fn points(a: f64, random: &mut Random) -> Vec<f64> {
     let mut points = vec![0.5, 3.1, 3.3, 10.0, 645.0, 700.0, 704.0, a];
     points.extend((0..6).map(|_| random.log_uniform(1e-300, 1e4)));
     points.extend((0..4).map(|_| random.log_uniform(1e-3, 100.0)));
@@ -130,7 +113,7 @@ fn ordinary(truth: &Float) -> bool {
 
 #[test]
 fn in_f64_the_truth_is_inside_and_the_width_as_guaranteed() {
-    let random = &mut SplitMix(1);
+    let random = &mut Random(1);
     let mut widest = 0f64;
     for a in shapes(random) {
         for x in points(a, random) {
@@ -182,7 +165,7 @@ fn check_generic<E: Enclosure>(
     count: usize,
     most_shape: f64,
 ) {
-    let random = &mut SplitMix(seed);
+    let random = &mut Random(seed);
     for _ in 0..count {
         let a = random.log_uniform(1e-3, most_shape);
         let x = if random.unit() < 0.5 {
@@ -345,7 +328,7 @@ fn logarithms_reach_far_below_the_range_of_f64() {
 
 #[test]
 fn intervals_hold_every_value_inside() {
-    let random = &mut SplitMix(5);
+    let random = &mut Random(5);
     for _ in 0..300 {
         let (a, x) = (random.log_uniform(0.01, 30.0), random.log_uniform(1e-3, 50.0));
         let ratio = 1.0 + random.log_uniform(1e-12, 0.3);

@@ -2,43 +2,15 @@
 
 #![allow(clippy::unwrap_used, clippy::panic)]
 
+mod random;
+
+use random::Random;
 use reticent_numerics::log_sum::{
     LogSum, exact_log, ln_add_exp, ln_one_minus_exp, ln_one_plus_exp, ln_sub_exp, ln_sum_exp,
 };
 use reticent_numerics::{Big, Bounds, Enclosure, ExactSum, sum_bounds};
 use rug::Float;
 use rug::float::Round;
-
-/// SplitMix64, enough to scatter test points.
-struct Random(u64);
-
-impl Random {
-    fn next(&mut self) -> u64 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut z = self.0;
-        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        z ^ (z >> 31)
-    }
-
-    fn unit(&mut self) -> f64 {
-        (self.next() >> 11) as f64 / (1u64 << 53) as f64
-    }
-
-    fn between(&mut self, lower: f64, upper: f64) -> f64 {
-        lower + (upper - lower) * self.unit()
-    }
-
-    /// Any finite `f64`, by its bits.
-    fn finite(&mut self) -> f64 {
-        loop {
-            let x = f64::from_bits(self.next());
-            if x.is_finite() {
-                return x;
-            }
-        }
-    }
-}
 
 /// Holds every sum of `f64` exactly.
 const EXACT: u32 = 2300;
@@ -68,15 +40,15 @@ fn plain_sums_are_the_exact_sum_rounded_once() {
         }
     }
     for round in 0..2000 {
-        let count = random.next() % 40;
+        let count = random.bits() % 40;
         let terms: Vec<f64> = (0..count)
             .map(|_| match round % 4 {
                 0 => random.finite(),
                 1 => random.between(-1.0, 1.0),
-                2 => f64::from_bits(random.next() & !(0x7ff << 52)),
+                2 => f64::from_bits(random.bits() & !(0x7ff << 52)),
                 _ => {
                     (random.between(-60.0, 60.0)).exp()
-                        * if random.next() & 1 == 0 { 1.0 } else { -1.0 }
+                        * if random.bits() & 1 == 0 { 1.0 } else { -1.0 }
                 }
             })
             .collect();
@@ -233,7 +205,7 @@ fn the_same_formulas_at_higher_precision() {
 fn many_terms_stay_narrow() {
     let mut random = Random(5);
     for round in 0..60 {
-        let count = if round < 50 { 1 + random.next() % 60 } else { 1500 };
+        let count = if round < 50 { 1 + random.bits() % 60 } else { 1500 };
         let shift = random.between(-3000.0, 3000.0);
         let terms: Vec<f64> = (0..count)
             .map(|i| match round % 5 {

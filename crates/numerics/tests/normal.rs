@@ -2,6 +2,9 @@
 
 #![allow(clippy::unwrap_used, clippy::panic)]
 
+mod random;
+
+use random::Random;
 use reticent_numerics::Bounds;
 use reticent_numerics::normal::{
     erf, erfc, erfcx, ln_normal_cdf, ln_normal_sf, mills_ratio, normal_cdf, normal_density,
@@ -12,29 +15,6 @@ use reticent_numerics::normal_quantile::{
 };
 use rug::Float;
 use rug::float::Constant;
-
-/// SplitMix64: a fixed sequence, so that a failure repeats.
-struct Random(u64);
-
-impl Random {
-    fn bits(&mut self) -> u64 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut z = self.0;
-        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        z ^ (z >> 31)
-    }
-
-    fn between(&mut self, low: f64, high: f64) -> f64 {
-        low + (high - low) * ((self.bits() >> 11) as f64 * 2f64.powi(-53))
-    }
-
-    /// A magnitude with a uniform exponent, of either sign.
-    fn of_any_size(&mut self, least_exponent: f64, greatest_exponent: f64) -> f64 {
-        let magnitude = self.between(least_exponent, greatest_exponent).exp2();
-        if self.bits() & 1 == 0 { magnitude } else { -magnitude }
-    }
-}
 
 const PRECISION: u32 = 200;
 

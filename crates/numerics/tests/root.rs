@@ -1,28 +1,15 @@
 //! Root finding against known roots, with the evaluations counted.
 #![allow(clippy::unwrap_used, clippy::panic)]
 
+mod random;
+
+use random::Random;
 use reticent_numerics::root::{
     Direction, Range, RootError, greatest_at_most, greatest_where, least_at_most, least_where,
     monotone_root,
 };
 use reticent_numerics::{Bounds, Enclosure};
 use std::cell::Cell;
-
-struct SplitMix(u64);
-
-impl SplitMix {
-    fn next(&mut self) -> u64 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut z = self.0;
-        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        z ^ (z >> 31)
-    }
-
-    fn uniform(&mut self, low: f64, high: f64) -> f64 {
-        low + (high - low) * (self.next() >> 11) as f64 * 2f64.powi(-53)
-    }
-}
 
 /// The root and the number of evaluations it took.
 fn counted(f: impl Fn(Bounds) -> Bounds, range: Range, direction: Direction) -> (Bounds, u32) {
@@ -74,12 +61,12 @@ fn smooth_functions_take_about_a_dozen_evaluations() {
 
 #[test]
 fn random_powers_are_inverted_in_both_directions() {
-    let mut random = SplitMix(1);
+    let mut random = Random(1);
     let (mut total, mut worst) = (0, 0);
     for _ in 0..2000 {
-        let exponent = random.uniform(0.2, 6.0);
-        let target = random.uniform(-30.0, 30.0).exp();
-        let guess = target.powf(1.0 / exponent) * random.uniform(-3.0, 3.0).exp();
+        let exponent = random.between(0.2, 6.0);
+        let target = random.between(-30.0, 30.0).exp();
+        let guess = target.powf(1.0 / exponent) * random.between(-3.0, 3.0).exp();
         let range = Range::POSITIVE.bracket_from(guess);
         let f = |x: Bounds| x.pow(exponent) - Bounds::exact(target);
         let (root, count) = counted(f, range, Direction::Increasing);
@@ -152,9 +139,9 @@ fn flat_and_steep_functions_are_bracketed() {
 
 #[test]
 fn a_step_is_located_between_neighbours() {
-    let mut random = SplitMix(2);
+    let mut random = Random(2);
     for _ in 0..200 {
-        let jump = random.uniform(-40.0, 40.0).exp();
+        let jump = random.between(-40.0, 40.0).exp();
         let step =
             |x: Bounds| if x.lower() < jump { Bounds::exact(-1.0) } else { Bounds::exact(1e-9) };
         let (root, count) = counted(step, Range::POSITIVE, Direction::Increasing);
@@ -174,18 +161,18 @@ fn wide_evaluations_give_the_interval_that_they_cannot_decide() {
 
 #[test]
 fn noise_never_puts_an_end_on_the_wrong_side() {
-    let mut random = SplitMix(3);
+    let mut random = Random(3);
     for _ in 0..2000 {
-        let truth = random.uniform(-20.0, 20.0).exp();
-        let noise = truth * random.uniform(-30.0, -3.0).exp();
-        let seed = random.next();
+        let truth = random.between(-20.0, 20.0).exp();
+        let noise = truth * random.between(-30.0, -3.0).exp();
+        let seed = random.bits();
         // Enclosures of ln(x/truth) whose ends are off by a random amount that differs from x to x.
         let f = |x: Bounds| {
-            let mut local = SplitMix(seed ^ x.lower().to_bits());
+            let mut local = Random(seed ^ x.lower().to_bits());
             let exact = (x.lower() / truth).ln();
             Bounds::new(
-                exact - local.uniform(0.0, noise / truth) - 1e-15,
-                exact + local.uniform(0.0, noise / truth) + 1e-15,
+                exact - local.between(0.0, noise / truth) - 1e-15,
+                exact + local.between(0.0, noise / truth) + 1e-15,
             )
         };
         let (root, count) = counted(f, Range::POSITIVE.bracket_from(1.0), Direction::Increasing);
@@ -201,9 +188,9 @@ fn noise_never_puts_an_end_on_the_wrong_side() {
 
 #[test]
 fn a_function_that_is_not_monotone_still_gives_proved_ends() {
-    let mut random = SplitMix(4);
+    let mut random = Random(4);
     for _ in 0..500 {
-        let (amplitude, pitch) = (random.uniform(0.0, 4.0), random.uniform(1.0, 200.0));
+        let (amplitude, pitch) = (random.between(0.0, 4.0), random.between(1.0, 200.0));
         let f = |x: f64| {
             let value = x - 5.0 + amplitude * (pitch * x).sin();
             Bounds::new(value - 1e-9, value + 1e-9)
@@ -263,9 +250,9 @@ fn failures_name_what_is_wrong() {
 
 #[test]
 fn thresholds_of_predicates_are_exact_to_the_last_bit() {
-    let mut random = SplitMix(5);
+    let mut random = Random(5);
     for _ in 0..500 {
-        let threshold = random.uniform(-600.0, 600.0).exp();
+        let threshold = random.between(-600.0, 600.0).exp();
         let count = Cell::new(0);
         let least = least_where(
             |x| {
@@ -319,10 +306,10 @@ fn a_tolerance_that_makes_no_sense_means_the_finest_or_the_coarsest() {
 /// The tail of the Gaussian mechanism falls over hundreds of orders of magnitude: exp(-x^2/2) here.
 #[test]
 fn calibration_finds_the_least_scale_whose_figure_is_within_the_limit() {
-    let mut random = SplitMix(6);
+    let mut random = Random(6);
     let (mut total, mut worst) = (0, 0);
     for _ in 0..1000 {
-        let limit = random.uniform(-600.0, -0.01).exp();
+        let limit = random.between(-600.0, -0.01).exp();
         let tail = |x: Bounds| (-x.square().times_power_of_two(-1)).exp();
         let count = Cell::new(0);
         let least = least_at_most(

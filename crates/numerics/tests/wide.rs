@@ -3,35 +3,11 @@
 
 #![allow(clippy::unwrap_used, clippy::panic)]
 
+mod random;
+
+use random::Random;
 use reticent_numerics::{Bounds, Enclosure, Wide};
 use rug::Float;
-
-/// SplitMix64: a fixed sequence, so that a failure repeats.
-struct Random(u64);
-
-impl Random {
-    fn bits(&mut self) -> u64 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut z = self.0;
-        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        z ^ (z >> 31)
-    }
-
-    fn unit(&mut self) -> f64 {
-        (self.bits() >> 11) as f64 * 2f64.powi(-53)
-    }
-
-    fn between(&mut self, low: f64, high: f64) -> f64 {
-        low + (high - low) * self.unit()
-    }
-
-    /// A magnitude with a uniform exponent, of either sign.
-    fn of_any_size(&mut self, least_exponent: f64, greatest_exponent: f64) -> f64 {
-        let magnitude = self.between(least_exponent, greatest_exponent).exp2();
-        if self.bits() & 1 == 0 { magnitude } else { -magnitude }
-    }
-}
 
 /// A precision that holds the sum of any two `f64`.
 const EXACT: u32 = 2200;

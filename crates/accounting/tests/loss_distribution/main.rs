@@ -4,6 +4,10 @@
 
 mod widths;
 
+#[path = "../composed/mod.rs"]
+mod composed;
+
+use composed::{gaussian, laplace, number, reference, repeated, response};
 use reticent_accounting::{
     Accountant, AdvancedComposition, BasicComposition, Composition, GaussianDp, LossDistribution,
     OptimalComposition, RenyiDp, ZeroConcentratedDp,
@@ -11,31 +15,6 @@ use reticent_accounting::{
 use reticent_events::Event;
 use reticent_mechanisms::{Delta, Epsilon};
 use reticent_numerics::Bounds;
-use serde_json::Value;
-
-fn reference() -> Value {
-    serde_json::from_str(include_str!("../../../../reference/composition.json")).unwrap()
-}
-
-fn number(row: &Value, key: &str) -> f64 {
-    row[key].as_str().unwrap_or_else(|| panic!("{key} in {row}")).parse().unwrap()
-}
-
-fn repeated(times: u64, event: Event) -> Event {
-    Event::Repetition { times, event: Box::new(event) }
-}
-
-fn response(epsilon: f64) -> Event {
-    Event::RandomizedResponse { epsilon, categories: 2 }
-}
-
-fn laplace(epsilon: f64) -> Event {
-    Event::Laplace { scale: 1.0, sensitivity: epsilon }
-}
-
-fn gaussian(mu: f64) -> Event {
-    Event::Gaussian { sigma: 1.0, sensitivity: mu }
-}
 
 fn sampled(rate: f64, event: Event) -> Event {
     Event::PoissonSubsampled { rate, event: Box::new(event) }
@@ -446,7 +425,7 @@ fn rare_responses() {
 /// A guarantee of `(epsilon, delta)` that is kept once is worth what it says, also where `delta` is
 /// used up by it.
 #[test]
-fn promises_with_a_delta() {
+fn guarantees_with_a_delta() {
     let guarantee = Event::Approximate { epsilon: 1.0, delta: 1e-6 };
     let once = epsilon_of(1e-4, std::slice::from_ref(&guarantee), 1e-6);
     assert!(once.lower() <= 1.0 && once.upper() >= 1.0 && once.upper() < 1.0 + 1e-9, "{once:?}");
