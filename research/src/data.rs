@@ -87,19 +87,19 @@ impl<R: Read> Lines<R> {
         let malformed =
             |problem: String| ReproductionError::Malformed { path: path.clone(), problem };
         let headings = self.reader.headers().map_err(|error| malformed(error.to_string()))?.clone();
-        let mut places = Vec::new();
+        let mut indices = Vec::new();
         for column in columns {
-            let place = headings.iter().position(|heading| heading == *column);
-            places.push(place.ok_or_else(|| malformed(format!("there is no column `{column}`")))?);
+            let index = headings.iter().position(|heading| heading == *column);
+            indices.push(index.ok_or_else(|| malformed(format!("there is no column `{column}`")))?);
         }
         let mut lines = 0;
         for record in self.reader.records() {
             let record = record.map_err(|error| malformed(error.to_string()))?;
             lines += 1;
-            // The reader refuses lines of another length than the headings, so that every place is
+            // The reader refuses lines of another length than the headings, so that every index is
             // there.
             let cells: Vec<&str> =
-                places.iter().map(|place| record.get(*place).unwrap_or_default()).collect();
+                indices.iter().map(|index| record.get(*index).unwrap_or_default()).collect();
             take(&cells).map_err(|problem| malformed(format!("line {}: {problem}", lines + 1)))?;
         }
         if lines == 0 {

@@ -204,7 +204,7 @@ impl<'a> FromIterator<&'a Finding> for Tally {
     fn from_iter<I: IntoIterator<Item = &'a Finding>>(findings: I) -> Self {
         let mut tally = Tally::default();
         for finding in findings {
-            let place = match finding.verdict {
+            let index = match finding.verdict {
                 Verdict::Holds => 0,
                 Verdict::InPart(_) => 1,
                 Verdict::Fails => 2,
@@ -215,7 +215,7 @@ impl<'a> FromIterator<&'a Finding> for Tally {
                 }
             };
             let counts = if finding.is_own() { &mut tally.own } else { &mut tally.papers };
-            counts[place] += 1;
+            counts[index] += 1;
         }
         tally
     }

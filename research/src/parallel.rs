@@ -31,7 +31,7 @@ mod tests {
         let setting = Setting::new(1);
         let squares = repeated(&setting, 100, |number| Ok(number * number)).expect("no error");
         assert!(
-            squares.iter().enumerate().all(|(place, square)| *square == (place * place) as u64)
+            squares.iter().enumerate().all(|(index, square)| *square == (index * index) as u64)
         );
         let failed = repeated(&setting, 100, |number| {
             if number == 57 { Err(ReproductionError::Repeats(57)) } else { Ok(number) }

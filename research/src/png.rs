@@ -9,7 +9,6 @@ const MOST_PIXELS: f32 = 1e8;
 
 /// Why a picture could not be made.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[non_exhaustive]
 pub enum PngError {
     /// The text is not SVG.
     #[error("the figure is not valid SVG: {0}")]

@@ -231,7 +231,7 @@ mod tests {
     use reticent_mechanisms::{Delta, Epsilon};
 
     #[test]
-    fn pure_and_approximate_promises() {
+    fn pure_and_approximate_guarantees() {
         let one = Guarantee { notion: Notion::Approximate, epsilon: 0.5, delta: 1e-9 };
         let four = group_guarantee(one, 4).expect("valid");
         let growth: f64 = (0..4).map(|i| (0.5 * f64::from(i)).exp()).sum();
@@ -250,7 +250,7 @@ mod tests {
     }
 
     #[test]
-    fn probabilistic_promises_are_refused() {
+    fn probabilistic_guarantees_are_refused() {
         let guarantee = Guarantee { notion: Notion::Probabilistic, epsilon: 1.0, delta: 1e-6 };
         let message = group_guarantee(guarantee, 2).expect_err("not closed").to_string();
         assert!(message.contains("post-processing"), "{message}");

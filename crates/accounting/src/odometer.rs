@@ -215,7 +215,7 @@ mod tests {
     }
 
     #[test]
-    fn samples_are_read_and_promises_with_a_delta_are_not() {
+    fn samples_are_read_and_guarantees_with_a_delta_are_not() {
         let mut running = odometer();
         let gaussian = Event::Gaussian { sigma: 1.0, sensitivity: 1.0 };
         let sampled = Event::PoissonSubsampled { rate: 0.01, event: Box::new(gaussian) };

@@ -487,7 +487,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_a_promise_or_too_much_is_refused() {
+    fn what_is_not_a_guarantee_or_too_much_is_refused() {
         let delta = Delta::new(1e-6).expect("valid");
         let ask = |events: &[Event]| {
             OptimalComposition.epsilon(&Composition::new(events).expect("valid"), delta)

@@ -129,7 +129,7 @@ fn more_releases_cost_more_and_a_sample_costs_less() {
 }
 
 #[test]
-fn the_order_that_theorems_promise() {
+fn the_order_that_theorems_state() {
     for loss in [0.02, 0.2, 1.0, 4.0] {
         let event = Event::RandomizedResponse { epsilon: loss, categories: 2 };
         for times in [1, 7, 200] {

@@ -34,7 +34,7 @@ fn worst_violation(table: &Table, steps: u64, epsilon: f64) -> f64 {
 }
 
 #[test]
-fn within_a_hundredth_of_the_limit_and_of_what_is_promised() {
+fn within_a_hundredth_of_the_limit_and_of_what_is_stated() {
     for epsilon in [0.1, 1.0, 4.0] {
         for delta in [1e-3, 1e-6, 1e-9] {
             for (aim, loss) in [
@@ -190,7 +190,7 @@ fn released_numbers_follow_the_table() {
 }
 
 #[test]
-fn neighbours_are_not_told_apart_beyond_the_promise() {
+fn neighbours_are_not_told_apart_beyond_the_guarantee() {
     // The best test of one against the other answer, with sets of outputs fixed beforehand by the
     // table: S = {k : p_k > e^epsilon p_(k+m)}.
     let (epsilon, delta, draws) = (1.0, 0.05, 200_000);

@@ -2,9 +2,9 @@
 
 use crate::number::{label, power};
 
-/// How values are spread along an axis.
+/// How values are laid out along an axis.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Spread {
+pub enum AxisScale {
     /// Equal differences are equally far apart.
     Linear,
     /// Equal ratios are equally far apart. Values of zero or less are not drawn.
@@ -16,8 +16,8 @@ pub enum Spread {
 pub struct Axis {
     /// What is measured, with its unit.
     pub label: String,
-    /// How values are spread.
-    pub spread: Spread,
+    /// How values are laid out.
+    pub scale: AxisScale,
     /// The values at its ends; those of the data if not given.
     pub range: Option<(f64, f64)>,
     /// Whether zero is on it, wherever the data are.
@@ -27,12 +27,12 @@ pub struct Axis {
 impl Axis {
     /// A linear axis.
     pub fn linear(label: impl Into<String>) -> Self {
-        Axis { label: label.into(), spread: Spread::Linear, range: None, zero: false }
+        Axis { label: label.into(), scale: AxisScale::Linear, range: None, zero: false }
     }
 
     /// A logarithmic axis.
     pub fn logarithmic(label: impl Into<String>) -> Self {
-        Axis { label: label.into(), spread: Spread::Logarithmic, range: None, zero: false }
+        Axis { label: label.into(), scale: AxisScale::Logarithmic, range: None, zero: false }
     }
 
     /// The same axis from one value to another.
@@ -48,33 +48,37 @@ impl Axis {
     /// The axis around the values that are drawn along it.
     pub(crate) fn around(&self, values: impl Iterator<Item = f64>) -> Ruler {
         let (low, high) = self.range.unwrap_or_else(|| {
-            let zero = (self.zero && self.spread == Spread::Linear).then_some(0.0);
+            let zero = (self.zero && self.scale == AxisScale::Linear).then_some(0.0);
             let drawn = values.chain(zero).filter(|value| {
-                value.is_finite() && (self.spread == Spread::Linear || *value > 0.0)
+                value.is_finite() && (self.scale == AxisScale::Linear || *value > 0.0)
             });
             drawn.fold((f64::INFINITY, f64::NEG_INFINITY), |(low, high), value| {
                 (low.min(value), high.max(value))
             })
         });
-        match self.spread {
-            _ if low > high => Ruler { spread: Spread::Linear, low: 0.0, high: 1.0 },
-            Spread::Linear if low == high => {
-                Ruler { spread: Spread::Linear, low: low - 0.5, high: high + 0.5 }
+        match self.scale {
+            _ if low > high => Ruler { scale: AxisScale::Linear, low: 0.0, high: 1.0 },
+            AxisScale::Linear if low == high => {
+                Ruler { scale: AxisScale::Linear, low: low - 0.5, high: high + 0.5 }
             }
-            Spread::Linear if self.range.is_some() => Ruler { spread: Spread::Linear, low, high },
-            Spread::Linear => {
+            AxisScale::Linear if self.range.is_some() => {
+                Ruler { scale: AxisScale::Linear, low, high }
+            }
+            AxisScale::Linear => {
                 // A little room, but a quantity that starts at zero starts at the axis.
                 let room = 0.04 * (high - low);
                 let floor = if low >= 0.0 && low < 0.25 * high { 0.0 } else { low - room };
-                Ruler { spread: Spread::Linear, low: floor, high: high + room }
+                Ruler { scale: AxisScale::Linear, low: floor, high: high + room }
             }
-            Spread::Logarithmic if low == high => {
-                Ruler { spread: self.spread, low: low / 2.0, high: high * 2.0 }
+            AxisScale::Logarithmic if low == high => {
+                Ruler { scale: self.scale, low: low / 2.0, high: high * 2.0 }
             }
-            Spread::Logarithmic if self.range.is_some() => Ruler { spread: self.spread, low, high },
-            Spread::Logarithmic => {
+            AxisScale::Logarithmic if self.range.is_some() => {
+                Ruler { scale: self.scale, low, high }
+            }
+            AxisScale::Logarithmic => {
                 let room = (high / low).powf(0.03);
-                Ruler { spread: self.spread, low: low / room, high: high * room }
+                Ruler { scale: self.scale, low: low / room, high: high * room }
             }
         }
     }
@@ -83,7 +87,7 @@ impl Axis {
 /// An axis with its ends.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Ruler {
-    spread: Spread,
+    scale: AxisScale,
     low: f64,
     high: f64,
 }
@@ -91,12 +95,12 @@ pub(crate) struct Ruler {
 impl Ruler {
     /// Where a value lies, 0 at the low end and 1 at the high end; `None` if it cannot be drawn.
     pub(crate) fn place(&self, value: f64) -> Option<f64> {
-        let share = match self.spread {
-            Spread::Linear => (value - self.low) / (self.high - self.low),
-            Spread::Logarithmic if value > 0.0 => {
+        let share = match self.scale {
+            AxisScale::Linear => (value - self.low) / (self.high - self.low),
+            AxisScale::Logarithmic if value > 0.0 => {
                 (value / self.low).ln() / (self.high / self.low).ln()
             }
-            Spread::Logarithmic => return None,
+            AxisScale::Logarithmic => return None,
         };
         share.is_finite().then_some(share)
     }
@@ -106,13 +110,13 @@ impl Ruler {
         let inside = |value: &f64| {
             self.place(*value).is_some_and(|share| (-1e-9..=1.0 + 1e-9).contains(&share))
         };
-        let values: Vec<f64> = match self.spread {
-            Spread::Linear => {
+        let values: Vec<f64> = match self.scale {
+            AxisScale::Linear => {
                 let step = round_step((self.high - self.low) / 6.0);
                 let first = (self.low / step - 1e-9).ceil();
                 (0..20).map(|i| (first + f64::from(i)) * step).collect()
             }
-            Spread::Logarithmic => self.round_values(),
+            AxisScale::Logarithmic => self.round_values(),
         };
         let values: Vec<f64> = values.into_iter().filter(inside).collect();
         let labels = self.labels(&values);
@@ -123,15 +127,15 @@ impl Ruler {
     /// each, or else powers of ten.
     fn labels(&self, values: &[f64]) -> Vec<String> {
         let plain = |value: &f64| *value == 0.0 || (1e-3..1e5).contains(&value.abs());
-        match self.spread {
+        match self.scale {
             _ if !values.iter().all(plain) => values.iter().map(|value| power(*value)).collect(),
-            Spread::Linear => {
+            AxisScale::Linear => {
                 let decimals = |value: &f64| label(*value).split('.').nth(1).map_or(0, str::len);
                 let most = values.iter().map(decimals).max().unwrap_or(0);
                 let text = |value: &f64| format!("{:.most$}", value + 0.0).replace('-', "\u{2212}");
                 values.iter().map(text).collect()
             }
-            Spread::Logarithmic => values.iter().map(|value| label(*value)).collect(),
+            AxisScale::Logarithmic => values.iter().map(|value| label(*value)).collect(),
         }
     }
 

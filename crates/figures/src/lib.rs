@@ -11,7 +11,7 @@ mod number;
 mod palette;
 mod series;
 
-pub use axis::{Axis, Spread};
+pub use axis::{Axis, AxisScale};
 pub use figure::{Figure, Panel};
 pub use map::{Map, MapPanel};
 pub use number::escaped;

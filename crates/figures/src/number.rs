@@ -77,7 +77,7 @@ fn scientific(text: &str) -> Option<(usize, usize)> {
     let bytes = text.as_bytes();
     let word = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'.';
     let digits_from =
-        |place: usize| bytes[place..].iter().take_while(|byte| byte.is_ascii_digit()).count();
+        |start: usize| bytes[start..].iter().take_while(|byte| byte.is_ascii_digit()).count();
     for (e, _) in text.match_indices('e') {
         let start = e - bytes[..e]
             .iter()

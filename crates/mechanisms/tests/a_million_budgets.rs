@@ -45,9 +45,9 @@ struct Budget {
     extra: [f64; 4],
 }
 
-/// How far budgets reach.
+/// Which corners budgets come from.
 #[derive(Clone, Copy, PartialEq)]
-enum Reach {
+enum Corners {
     /// As stated above.
     Full,
     /// `epsilon` from 0.05 to 10, `delta` from 1e-20 to 0.1, ranges of up to 10 sensitivities:
@@ -56,17 +56,17 @@ enum Reach {
 }
 
 impl Budget {
-    fn draw(random: &mut SeededRandom, reach: Reach) -> Self {
+    fn draw(random: &mut SeededRandom, corners: Corners) -> Self {
         let mut uniform = || ((random.next_u64().unwrap() >> 12) as f64 + 0.5) * 2f64.powi(-52);
-        let (epsilons, deltas) = match reach {
-            Reach::Full => ((1e-6, 500.0), (1e-300, 0.9)),
-            Reach::Ordinary => ((0.05, 10.0), (1e-20, 0.1)),
+        let (epsilons, deltas) = match corners {
+            Corners::Full => ((1e-6, 500.0), (1e-300, 0.9)),
+            Corners::Ordinary => ((0.05, 10.0), (1e-20, 0.1)),
         };
         Budget {
             epsilon: between(epsilons.0, epsilons.1, uniform()),
             delta: between(deltas.0, deltas.1, uniform()),
             distance: between(1e-6, 1e6, uniform()),
-            range: between(1.0, if reach == Reach::Full { 1e3 } else { 10.0 }, uniform()),
+            range: between(1.0, if corners == Corners::Full { 1e3 } else { 10.0 }, uniform()),
             extra: [uniform(), uniform(), uniform(), uniform()],
         }
     }
@@ -119,7 +119,7 @@ fn boxed<M: Mechanism + 'static>(mechanism: M) -> Box<dyn Mechanism> {
 struct Row {
     name: &'static str,
     budgets: usize,
-    reach: Reach,
+    corners: Corners,
     /// Where it is guaranteed to work.
     guaranteed: fn(&Budget) -> bool,
     /// The largest share of refusals there.
@@ -128,7 +128,7 @@ struct Row {
 }
 
 fn always(name: &'static str, budgets: usize, make: fn(&Budget) -> Made) -> Row {
-    Row { name, budgets, reach: Reach::Full, guaranteed: |_| true, refusals: 0.0, make }
+    Row { name, budgets, corners: Corners::Full, guaranteed: |_| true, refusals: 0.0, make }
 }
 
 fn gaussian(budget: &Budget, method: GaussianMethod) -> Made {
@@ -288,7 +288,7 @@ fn rows() -> Vec<Row> {
         },
         always("truncated, exact", 16, |b| truncated(b, TruncatedMethod::Exact)),
         Row {
-            reach: Reach::Ordinary,
+            corners: Corners::Ordinary,
             ..always("truncated, exact, ordinary", 200, |b| truncated(b, TruncatedMethod::Exact))
         },
         always("truncated, paper", 500, |b| truncated(b, TruncatedMethod::Paper)),
@@ -354,7 +354,7 @@ fn rows() -> Vec<Row> {
         }),
         always("random-scale gaussian", 8, random_scale_gaussian),
         Row {
-            reach: Reach::Ordinary,
+            corners: Corners::Ordinary,
             ..always("random-scale gaussian, ordinary", 200, random_scale_gaussian)
         },
     ]
@@ -413,7 +413,7 @@ fn tally(row: &Row, budgets: usize, seed: u64) -> Tally {
     let mut tally = Tally { budgets, ..Tally::default() };
     let start = Instant::now();
     for _ in 0..budgets {
-        let budget = Budget::draw(&mut random, row.reach);
+        let budget = Budget::draw(&mut random, row.corners);
         let guaranteed = (row.guaranteed)(&budget);
         tally.guaranteed += usize::from(guaranteed);
         match (row.make)(&budget) {
@@ -470,7 +470,7 @@ fn a_million_budgets_are_kept_or_refused_with_a_reason() {
         let time = (halves[0][i].time + halves[1][i].time).as_secs_f64();
         println!(
             "{:36} {budgets:7} budgets, {refused:6} refused, {refused_there} of them of \
-             {guaranteed}              guaranteed, {} wide, {:.1} us each",
+             {guaranteed} guaranteed, {} wide, {:.1} us each",
             row.name,
             sum(|t| t.wide),
             1e6 * time / budgets as f64

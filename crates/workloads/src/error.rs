@@ -7,7 +7,6 @@ use reticent_numerics::OutOfRange;
 
 /// Why a workload, a plan or a measurement was refused. Nothing has been released or spent.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
-#[non_exhaustive]
 pub enum WorkloadError {
     /// A parameter is outside what is accepted.
     #[error(transparent)]

@@ -170,7 +170,7 @@ fn cases(
         epsilon,
         truth,
         errors: (0..NAMES.len())
-            .map(|place| Sample(runs.iter().map(|run| run[place].0).collect()))
+            .map(|index| Sample(runs.iter().map(|run| run[index].0).collect()))
             .collect(),
         first: runs[0].iter().map(|result| result.1.clone()).collect(),
     };
@@ -212,15 +212,15 @@ pub(crate) fn run(setting: &Setting) -> Result<Outcome, ReproductionError> {
 
 /// The truth, the release, the wavelets and the trend filter, from left to right.
 fn map(case: &Case, streets: &Streets) -> Map {
-    let panel = |title: &str, place: usize| MapPanel {
+    let panel = |title: &str, index: usize| MapPanel {
         title: title.into(),
         subtitle: format!(
             "RMSE {}",
             short(
-                (squared_error(&case.first[place], &case.truth) / case.truth.len() as f64).sqrt()
+                (squared_error(&case.first[index], &case.truth) / case.truth.len() as f64).sqrt()
             )
         ),
-        values: case.first[place].clone(),
+        values: case.first[index].clone(),
     };
     let truth = MapPanel {
         title: "true counts".into(),
@@ -262,7 +262,7 @@ fn findings(cases: &[Case], (junctions, sections): (usize, usize)) -> Vec<Findin
     let roots = |what: &str| {
         let Some(case) = taxi(what) else { return String::new() };
         let text =
-            |place: usize| format!("{} {}", NAMES[place], short(case.errors[place].mean().sqrt()));
+            |index: usize| format!("{} {}", NAMES[index], short(case.errors[index].mean().sqrt()));
         (0..NAMES.len()).map(text).collect::<Vec<_>>().join("; ")
     };
     let trips = |what: &str| taxi(what).map_or(0.0, |case| case.truth.iter().sum::<f64>());
@@ -271,7 +271,7 @@ fn findings(cases: &[Case], (junctions, sections): (usize, usize)) -> Vec<Findin
         let zero = case.truth.iter().map(|count| count * count).sum::<f64>();
         let bound = 0.9 * zero / case.truth.len() as f64;
         [2, THRESHOLD, WAVELETS, TREND]
-            .map(|place| Answer::simulated(case.errors[place].margin_above(bound)))
+            .map(|index| Answer::simulated(case.errors[index].margin_above(bound)))
             .into_iter()
             .fold(Answer::Yes, Answer::and)
     };

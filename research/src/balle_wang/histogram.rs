@@ -170,7 +170,7 @@ fn simulate(setting: &Setting, repeats: u32) -> Result<Vec<Cell>, ReproductionEr
         epsilon,
         occupied: Sample(runs.iter().map(|run| run.1).collect()).mean(),
         errors: (0..NAMES.len())
-            .map(|place| Sample(runs.iter().map(|run| run.0[place]).collect()))
+            .map(|index| Sample(runs.iter().map(|run| run.0[index]).collect()))
             .collect(),
     };
     Ok(kinds.into_iter().zip(all.chunks(repeats as usize)).map(of_kind).collect())
@@ -190,10 +190,10 @@ pub(crate) fn run(setting: &Setting) -> Result<Outcome, ReproductionError> {
     }
     let panel = |kind: Kind| {
         let own = || cells.iter().filter(move |cell| cell.kind == kind);
-        let curve = |(place, name): (usize, &&'static str)| {
+        let curve = |(index, name): (usize, &&'static str)| {
             let points: Vec<_> = own()
                 .map(|cell| {
-                    (cell.epsilon, cell.errors[place].mean(), cell.errors[place].deviation())
+                    (cell.epsilon, cell.errors[index].mean(), cell.errors[index].deviation())
                 })
                 .collect();
             inked(Series::measured(*name, &points))
@@ -231,7 +231,7 @@ fn findings(cells: &[Cell]) -> Vec<Finding> {
     };
     let at = |kind: Kind, epsilon: f64| {
         let cell = cells.iter().find(|cell| cell.kind == kind && cell.epsilon == epsilon);
-        let mean = |place: usize| short(cell.map_or(f64::NAN, |cell| cell.errors[place].mean()));
+        let mean = |index: usize| short(cell.map_or(f64::NAN, |cell| cell.errors[index].mean()));
         format!("{} as released, {} thresholded", mean(ANALYTIC), mean(THRESHOLD))
     };
     let all = |_: &Cell| true;

@@ -39,7 +39,7 @@ const NAMES: [&str; 8] = [
     "auto: chosen from the release (our own)",
     "nothing released: zero everywhere",
 ];
-/// Places in that list.
+/// Indices in that list.
 const ANALYTIC: usize = 2;
 const JAMES_STEIN: usize = 3;
 const THRESHOLD: usize = 4;
@@ -146,7 +146,7 @@ fn simulate(
         errors(epsilon, dimension, &mut setting.random(NAME, job))
     })?;
     let of_cell = |((epsilon, dimension), runs): ((f64, usize), &[[f64; 8]])| {
-        let method = |place: usize| Sample(runs.iter().map(|run| run[place]).collect());
+        let method = |index: usize| Sample(runs.iter().map(|run| run[index]).collect());
         Cell { epsilon, dimension, errors: (0..NAMES.len()).map(method).collect() }
     };
     Ok(cells.into_iter().zip(all.chunks(repeats as usize)).map(of_cell).collect())
@@ -186,14 +186,14 @@ pub(crate) fn run(setting: &Setting) -> Result<Outcome, ReproductionError> {
         }
     }
     let panel = |epsilon: f64| {
-        let curve = |(place, name): (usize, &&'static str)| {
+        let curve = |(index, name): (usize, &&'static str)| {
             let own = cells.iter().filter(|cell| cell.epsilon == epsilon);
             let points: Vec<_> = own
                 .map(|cell| {
                     (
                         cell.dimension as f64,
-                        cell.errors[place].mean(),
-                        cell.errors[place].deviation(),
+                        cell.errors[index].mean(),
+                        cell.errors[index].deviation(),
                     )
                 })
                 .collect();
@@ -259,7 +259,7 @@ fn findings(cells: &[Cell], bayes: &Sample) -> Vec<Finding> {
     });
     // The share of the gain over the plain release that answering zero would have had too.
     let share = |cell: &Cell| {
-        let error = |place: usize| cell.errors[place].mean();
+        let error = |index: usize| cell.errors[index].mean();
         (error(ANALYTIC) - error(ZERO)) / (error(ANALYTIC) - error(JAMES_STEIN))
     };
     let nothing = |cell: &Cell, method: usize| {

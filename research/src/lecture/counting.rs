@@ -110,7 +110,7 @@ fn simulate(
         let (runs, others) = rest.split_at(times(*queries));
         rest = others;
         let simulated = (0..NAMES.len())
-            .map(|place| Sample(runs.iter().map(|run| run[place]).collect()))
+            .map(|index| Sample(runs.iter().map(|run| run[index]).collect()))
             .collect();
         cells.push(Cell {
             queries: *queries,
@@ -124,9 +124,9 @@ fn simulate(
 
 impl Cell {
     /// The root of the mean square over repeats.
-    fn error(&self, place: usize) -> f64 {
-        let squares = self.simulated[place].0.iter().map(|error| error * error);
-        (squares.sum::<f64>() / self.simulated[place].0.len() as f64).sqrt()
+    fn error(&self, index: usize) -> f64 {
+        let squares = self.simulated[index].0.iter().map(|error| error * error);
+        (squares.sum::<f64>() / self.simulated[index].0.len() as f64).sqrt()
     }
 }
 
@@ -141,8 +141,8 @@ pub(crate) fn run(setting: &Setting) -> Result<Outcome, ReproductionError> {
         &["queries", "people", "mechanism", "simulated", "predicted"],
     );
     for cell in &cells {
-        for (place, name) in NAMES.iter().enumerate() {
-            let figures = [cell.error(place), cell.predicted[place]].map(long);
+        for (index, name) in NAMES.iter().enumerate() {
+            let figures = [cell.error(index), cell.predicted[index]].map(long);
             table.push(
                 [cell.queries.to_string(), cell.people.to_string(), (*name).into()]
                     .into_iter()
@@ -198,11 +198,11 @@ fn panel(
         cells.iter().map(|cell| (f64::from(x(cell)), value(cell))).collect()
     };
     let mut series = Vec::new();
-    for (place, name) in NAMES.iter().enumerate() {
-        series.push(inked(Series::markers(*name, line(&|cell| cell.error(place)))));
+    for (index, name) in NAMES.iter().enumerate() {
+        series.push(inked(Series::markers(*name, line(&|cell| cell.error(index)))));
     }
-    for place in 0..NAMES.len() {
-        series.push(Series::reference("exact formula", line(&|cell| cell.predicted[place])));
+    for index in 0..NAMES.len() {
+        series.push(Series::reference("exact formula", line(&|cell| cell.predicted[index])));
     }
     let people = |cell: &Cell| f64::from(cell.people);
     series.push(Series::faint(
@@ -242,8 +242,8 @@ fn summary(facts: &Facts, limits: &Limits) -> Table {
     ];
     let caption = "How many counting queries can be answered (the table of Section 5)";
     let mut table = Table::new("lecture-table", caption, &columns);
-    let exponents = |place: usize| {
-        format!("{} and {}", short(facts.by_queries[place]), short(facts.by_people[place]))
+    let exponents = |index: usize| {
+        format!("{} and {}", short(facts.by_queries[index]), short(facts.by_people[index]))
     };
     let count = |least: f64| format!("{} people", short(least));
     let rows = [
@@ -305,8 +305,8 @@ impl Facts {
         }
         let last = queries.last().ok_or(ReproductionError::NotComputed("the errors"))?.clone();
         Ok(Facts {
-            by_queries: [0, 1, 2].map(|place| slope(queries, place, |cell| cell.queries)),
-            by_people: [0, 1, 2].map(|place| slope(people, place, |cell| cell.people)),
+            by_queries: [0, 1, 2].map(|index| slope(queries, index, |cell| cell.queries)),
+            by_people: [0, 1, 2].map(|index| slope(people, index, |cell| cell.people)),
             overtakes: gaussian_overtakes_laplace(Epsilon::new(EPSILON)?, Delta::new(DELTA)?)?,
             last,
             maxima,
@@ -315,9 +315,9 @@ impl Facts {
 }
 
 /// The slope of the logarithm of the error against that of `x`, by least squares.
-fn slope(cells: &[Cell], place: usize, x: impl Fn(&Cell) -> u32) -> f64 {
+fn slope(cells: &[Cell], index: usize, x: impl Fn(&Cell) -> u32) -> f64 {
     let points: Vec<(f64, f64)> =
-        cells.iter().map(|cell| (f64::from(x(cell)).ln(), cell.error(place).ln())).collect();
+        cells.iter().map(|cell| (f64::from(x(cell)).ln(), cell.error(index).ln())).collect();
     let count = points.len() as f64;
     let (mx, my) = points
         .iter()
@@ -329,8 +329,8 @@ fn slope(cells: &[Cell], place: usize, x: impl Fn(&Cell) -> u32) -> f64 {
 fn findings(facts: &Facts, limits: &Limits) -> Vec<Finding> {
     let close = |found: f64, expected: f64| Answer::when((found - expected).abs() < 0.1);
     let cases = |found: &[f64; 3], expected: [(usize, f64); 2]| -> Cases {
-        let case = |(place, exponent): (usize, f64)| {
-            (NAMES[place].to_string(), close(found[place], exponent))
+        let case = |(index, exponent): (usize, f64)| {
+            (NAMES[index].to_string(), close(found[index], exponent))
         };
         expected.into_iter().map(case).collect()
     };
@@ -345,8 +345,8 @@ fn findings(facts: &Facts, limits: &Limits) -> Vec<Finding> {
     let n = f64::from(last.people);
     let above: Cases = [(1, limits.pure), (2, limits.approximate)]
         .into_iter()
-        .map(|(place, limit)| {
-            (NAMES[place].to_string(), Answer::when(last.predicted[place] >= limit / n))
+        .map(|(index, limit)| {
+            (NAMES[index].to_string(), Answer::when(last.predicted[index] >= limit / n))
         })
         .collect();
     vec![
@@ -449,8 +449,8 @@ mod tests {
     #[test]
     fn simulated_errors_are_the_predicted_ones() {
         let cells = simulate(&Setting::new(2), &[(100, 500)], 20).expect("a result");
-        for (place, name) in NAMES.iter().enumerate() {
-            let ratio = cells[0].error(place) / cells[0].predicted[place];
+        for (index, name) in NAMES.iter().enumerate() {
+            let ratio = cells[0].error(index) / cells[0].predicted[index];
             assert!((ratio - 1.0).abs() < 0.125, "{name} {ratio}");
         }
     }

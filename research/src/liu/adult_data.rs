@@ -78,13 +78,13 @@ fn complete_rows(path: &Path) -> Result<Vec<Person>, ReproductionError> {
             return Ok(());
         }
         let mut person = Person { numbers: [0; 5], names: [0; 8], high_income: false };
-        for (place, number) in person.numbers.iter_mut().enumerate() {
-            let cell = cells[place];
-            *number = cell.parse().map_err(|_| format!("`{cell}` is no {}", NUMBERS[place]))?;
+        for (index, number) in person.numbers.iter_mut().enumerate() {
+            let cell = cells[index];
+            *number = cell.parse().map_err(|_| format!("`{cell}` is no {}", NUMBERS[index]))?;
         }
-        for (place, name) in person.names.iter_mut().enumerate() {
-            let next = known[place].len() as u32;
-            *name = *known[place].entry(cells[NUMBERS.len() + place].to_string()).or_insert(next);
+        for (index, name) in person.names.iter_mut().enumerate() {
+            let next = known[index].len() as u32;
+            *name = *known[index].entry(cells[NUMBERS.len() + index].to_string()).or_insert(next);
         }
         person.high_income = match cells[columns.len() - 1] {
             "<=50K" => false,

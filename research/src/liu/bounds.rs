@@ -97,7 +97,7 @@ fn findings(grid: &[Bounds]) -> Result<Vec<Finding>, ReproductionError> {
     let of = |epsilon: f64| grid.iter().filter(move |b| b.epsilon == epsilon);
     let mut trends: Vec<(String, Answer)> = Vec::new();
     let mut turns = Vec::new();
-    for (place, epsilon) in EPSILONS.into_iter().enumerate() {
+    for (index, epsilon) in EPSILONS.into_iter().enumerate() {
         let curve: Vec<f64> = of(epsilon).map(ratio).collect();
         let falls = curve.windows(2).all(|pair| pair[0] > pair[1]);
         trends.push((format!("epsilon = {epsilon} over delta"), Answer::when(falls)));
@@ -105,7 +105,7 @@ fn findings(grid: &[Bounds]) -> Result<Vec<Finding>, ReproductionError> {
             let least = of(epsilon).min_by(|a, b| ratio(a).total_cmp(&ratio(b)));
             turns.extend(least.map(|b| format!("{} at epsilon = {epsilon}", short(b.delta))));
         }
-        if let Some(larger) = EPSILONS.get(place + 1) {
+        if let Some(larger) = EPSILONS.get(index + 1) {
             let grows = of(epsilon).zip(of(*larger)).all(|(a, b)| ratio(a) < ratio(b));
             trends.push((format!("epsilon = {epsilon} and {larger}"), Answer::when(grows)));
         }

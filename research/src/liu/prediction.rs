@@ -141,17 +141,17 @@ impl Encoding {
                 / total
         };
         let mut scales = [(0.0, 1.0); NUMBERS.len()];
-        for (place, scale) in scales.iter_mut().enumerate() {
-            let number = |person: &Person| f64::from(person.numbers[place]);
+        for (index, scale) in scales.iter_mut().enumerate() {
+            let number = |person: &Person| f64::from(person.numbers[index]);
             let middle = mean(&number);
             let variance = mean(&|person| (number(person) - middle).powi(2));
             *scale = (middle, if variance > 0.0 { variance.sqrt() } else { 1.0 });
         }
         let mut starts = [NUMBERS.len() as u32; NAMES.len() + 1];
-        for place in 0..NAMES.len() {
+        for index in 0..NAMES.len() {
             let people = adult.cells.iter().map(|cell| &cell.0).chain(&adult.testing);
-            let most = people.map(|person| person.names[place]).max().unwrap_or(0);
-            starts[place + 1] = starts[place] + most + 1;
+            let most = people.map(|person| person.names[index]).max().unwrap_or(0);
+            starts[index + 1] = starts[index] + most + 1;
         }
         Encoding { scales, starts }
     }
@@ -170,8 +170,8 @@ impl Encoding {
         let names = person.names.iter().zip(&self.starts).map(|(name, start)| start + name);
         let numbers = (0u32..).zip(numbers);
         numbers
-            .chain(names.map(|place| (place, 1.0)))
-            .map(|(place, value)| SvmNode { index: place as i32 + 1, value })
+            .chain(names.map(|index| (index, 1.0)))
+            .map(|(index, value)| SvmNode { index: index as i32 + 1, value })
             .collect()
     }
 }

@@ -57,20 +57,20 @@ impl Releases {
         let streams = ways.len() as u64;
         let repeats = repeated(setting, u64::from(setting.repeats(REPEATS)), |repeat| {
             let mut distances = Vec::with_capacity(ways.len());
-            for (place, way) in ways.iter().enumerate() {
-                let mut random = setting.random(experiment, repeat * streams + place as u64);
+            for (index, way) in ways.iter().enumerate() {
+                let mut random = setting.random(experiment, repeat * streams + index as u64);
                 let counts = way.sanitised(&original, total, &mut random)?;
                 distances.push((l1_distance(&original, &counts), divergence(&original, &counts)));
             }
             Ok(distances)
         })?;
         let mut results = Vec::with_capacity(ways.len());
-        for (place, way) in ways.into_iter().enumerate() {
+        for (index, way) in ways.into_iter().enumerate() {
             let first =
-                way.sanitised(&original, total, &mut setting.random(experiment, place as u64))?;
+                way.sanitised(&original, total, &mut setting.random(experiment, index as u64))?;
             results.push(Measured {
-                l1: Sample(repeats.iter().map(|repeat| repeat[place].0).collect()),
-                divergence: Sample(repeats.iter().map(|repeat| repeat[place].1).collect()),
+                l1: Sample(repeats.iter().map(|repeat| repeat[index].0).collect()),
+                divergence: Sample(repeats.iter().map(|repeat| repeat[index].1).collect()),
                 name: way.name,
                 epsilon: way.epsilon,
                 delta: way.delta,
@@ -206,12 +206,12 @@ impl Releases {
         let mut panels = Vec::new();
         for (_, label, sample) in MEASURES {
             for epsilon in EPSILONS {
-                let curve = |(place, name): (usize, &'static str)| {
+                let curve = |(index, name): (usize, &'static str)| {
                     let mut points = Vec::new();
                     for delta in DELTAS {
                         if let Some(m) = self.at(name, epsilon, delta) {
                             // Set apart a little, so that bars do not lie upon each other.
-                            let x = delta * 1.03f64.powf(place as f64 - 3.0);
+                            let x = delta * 1.03f64.powf(index as f64 - 3.0);
                             points.push((x, sample(m).mean(), sample(m).deviation()));
                         }
                     }

@@ -55,8 +55,8 @@ fn row(epsilon: f64, delta: f64) -> Result<Row, ReproductionError> {
 
 fn rows(setting: &Setting) -> Result<Vec<Row>, ReproductionError> {
     let columns = EPSILONS.len() as u64;
-    repeated(setting, columns * DELTAS.len() as u64, |place| {
-        row(EPSILONS[(place % columns) as usize], DELTAS[(place / columns) as usize])
+    repeated(setting, columns * DELTAS.len() as u64, |index| {
+        row(EPSILONS[(index % columns) as usize], DELTAS[(index / columns) as usize])
     })
 }
 
@@ -79,9 +79,9 @@ pub(crate) fn run(setting: &Setting) -> Result<Outcome, ReproductionError> {
             Series::line(name, own.map(|row| (row.epsilon, value(row))).collect())
         };
         let mut series = Vec::new();
-        for (place, order) in ORDERS.into_iter().enumerate() {
-            let own = curve(format!("p = {order}, Proposition 8"), &|row| row.printed[place]);
-            series.push(shaded(own, place, ORDERS.len()));
+        for (index, order) in ORDERS.into_iter().enumerate() {
+            let own = curve(format!("p = {order}, Proposition 8"), &|row| row.printed[index]);
+            series.push(shaded(own, index, ORDERS.len()));
         }
         series.push(inked(curve("Gaussian, exact (p = 2)".into(), &|row| row.exact)));
         Panel {
@@ -115,8 +115,8 @@ fn rises(rows: &[Row]) -> Cases {
             }
             let smaller_first = if by_epsilon { a.epsilon < b.epsilon } else { a.delta < b.delta };
             let (smaller, larger) = if smaller_first { (a, b) } else { (b, a) };
-            for (place, order) in ORDERS.into_iter().enumerate() {
-                let so = smaller.printed[place] > larger.printed[place];
+            for (index, order) in ORDERS.into_iter().enumerate() {
+                let so = smaller.printed[index] > larger.printed[index];
                 let name = format!(
                     "p = {order}, ({}, {}) and ({}, {})",
                     smaller.epsilon, smaller.delta, larger.epsilon, larger.delta

@@ -234,9 +234,9 @@ fn findings(curves: &[Curve], variances: &Variances) -> Vec<Finding> {
     };
     // Pairs of neighbouring budgets: one parameter smaller, the other the same.
     let mut later = Vec::new();
-    for (place, curve) in curves.iter().enumerate() {
-        let by_delta = curves.get(place + 1).filter(|next| next.epsilon == curve.epsilon);
-        let by_epsilon = curves.get(place + DELTAS.len());
+    for (index, curve) in curves.iter().enumerate() {
+        let by_delta = curves.get(index + 1).filter(|next| next.epsilon == curve.epsilon);
+        let by_epsilon = curves.get(index + DELTAS.len());
         for larger in by_delta.into_iter().chain(by_epsilon) {
             let so = curve.bottom().0 > larger.bottom().0;
             later.push((format!("{} and {}", curve.name(), larger.name()), Answer::when(so)));

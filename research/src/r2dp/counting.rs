@@ -29,9 +29,9 @@ fn usefulness(epsilon: f64, bound: f64) -> [f64; 4] {
 }
 
 pub(crate) fn run(setting: &Setting) -> Result<Outcome, ReproductionError> {
-    let rows = repeated(setting, STEPS * EPSILONS.len() as u64, |place| {
+    let rows = repeated(setting, STEPS * EPSILONS.len() as u64, |index| {
         let (epsilon, bound) =
-            (EPSILONS[(place / STEPS) as usize], (place % STEPS + 1) as f64 / 20.0);
+            (EPSILONS[(index / STEPS) as usize], (index % STEPS + 1) as f64 / 20.0);
         let algorithm_1 = algorithm_1::usefulness(Family::Combined, bound, epsilon)?;
         Ok((epsilon, bound, usefulness(epsilon, bound), algorithm_1))
     })?;
@@ -49,9 +49,9 @@ pub(crate) fn run(setting: &Setting) -> Result<Outcome, ReproductionError> {
         table.push([*epsilon, *bound].into_iter().chain(*useful).chain([*algorithm_1]).map(long));
     }
     let panel = |epsilon: f64| {
-        let curve = |name: &str, place: usize| {
+        let curve = |name: &str, index: usize| {
             let own = rows.iter().filter(|row| row.0 == epsilon);
-            inked(Series::line(name, own.map(|row| (row.1, row.2[place])).collect()))
+            inked(Series::line(name, own.map(|row| (row.1, row.2[index])).collect()))
         };
         Panel {
             title: format!("\u{3b5} = {epsilon}"),
@@ -98,8 +98,8 @@ fn findings(rows: &[(f64, f64, [f64; 4], f64)]) -> Vec<Finding> {
             .map_or([f64::NAN; 4], |row| row.2)
     };
     let half = at(8.0, 0.5);
-    let gain = |place: usize| {
-        let gains = rows.iter().filter(|row| whole(row.1)).map(|row| row.2[place] - row.2[0]);
+    let gain = |index: usize| {
+        let gains = rows.iter().filter(|row| whole(row.1)).map(|row| row.2[index] - row.2[0]);
         short(gains.fold(0.0, f64::max))
     };
     vec![

@@ -60,8 +60,8 @@ pub(crate) fn run(setting: &Setting) -> Result<Outcome, ReproductionError> {
     ];
     let mut table =
         Table::new("r2dp-small-epsilon", "P(|error| <= bound) for small epsilon", &columns);
-    let rows = repeated(setting, STEPS * BOUNDS.len() as u64, |place| {
-        let (bound, epsilon) = (BOUNDS[(place / STEPS) as usize], 0.1 * (place % STEPS + 1) as f64);
+    let rows = repeated(setting, STEPS * BOUNDS.len() as u64, |index| {
+        let (bound, epsilon) = (BOUNDS[(index / STEPS) as usize], 0.1 * (index % STEPS + 1) as f64);
         let best = best_inverse_scale(&ConditionalLoss::Exceedance(bound), epsilon, 1.0);
         let staircase = 1.0 - least_exceedance(epsilon, 1.0, bound).least.upper();
         Ok([
@@ -78,9 +78,9 @@ pub(crate) fn run(setting: &Setting) -> Result<Outcome, ReproductionError> {
         table.push(row.map(long));
     }
     let panel = |bound: f64| {
-        let curve = |name: &str, place: usize| {
+        let curve = |name: &str, index: usize| {
             let own = rows.iter().filter(|row| row[0] == bound);
-            inked(Series::line(name, own.map(|row| (row[1], row[place] / row[2])).collect()))
+            inked(Series::line(name, own.map(|row| (row[1], row[index] / row[2])).collect()))
         };
         Panel {
             title: format!("error bound {bound} sensitivities"),
@@ -101,8 +101,8 @@ pub(crate) fn run(setting: &Setting) -> Result<Outcome, ReproductionError> {
         panels: BOUNDS.into_iter().map(panel).collect(),
     };
     let measures = measures();
-    let found = repeated(setting, measures.len() as u64, |place| {
-        Ok(threshold(&measures[place as usize].1))
+    let found = repeated(setting, measures.len() as u64, |index| {
+        Ok(threshold(&measures[index as usize].1))
     })?;
     let mut thresholds = Table::new(
         "r2dp-thresholds",

@@ -63,11 +63,11 @@ pub(crate) fn run(_: &Setting) -> Result<Outcome, ReproductionError> {
     }
     let panel = |delta: f64| {
         let own = || rows.iter().filter(move |row| row.delta == delta);
-        let curve = |place: usize| own().map(|row| (row.epsilon, row.ratios[place])).collect();
+        let curve = |index: usize| own().map(|row| (row.epsilon, row.ratios[index])).collect();
         let mut series: Vec<Series> = FORMS
             .iter()
             .enumerate()
-            .map(|(place, (name, _))| inked(Series::line(*name, curve(place))))
+            .map(|(index, (name, _))| inked(Series::line(*name, curve(index))))
             .collect();
         let classical =
             own().filter_map(|row| row.classical.map(|ratio| (row.epsilon, ratio))).collect();

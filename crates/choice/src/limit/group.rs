@@ -90,7 +90,7 @@ mod tests {
     }
 
     #[test]
-    fn the_promise_applied_again_and_again_is_that_of_the_group() {
+    fn the_guarantee_applied_again_and_again_is_that_of_the_group() {
         let (one, mut delta) = (guarantee(0.004, 1e-6), 0.0);
         let group = one.of_groups().expect("valid");
         let moves = group.sensitivity.get() / 2.0;

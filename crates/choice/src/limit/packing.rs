@@ -94,7 +94,7 @@ mod tests {
     }
 
     #[test]
-    fn without_exceptions_the_staircase_is_met() {
+    fn without_a_delta_the_staircase_is_met() {
         for (epsilon, copies) in [(0.1f64, 1.0f64), (1.0, 3.0), (8.0, 500.0), (30.0, 1e12)] {
             let b = (-epsilon).exp();
             let truth = (1.0 - b) / (1.0 - b + 2.0 * copies * b);
@@ -107,7 +107,7 @@ mod tests {
     }
 
     #[test]
-    fn the_bound_is_kept_by_noise_with_an_exception_and_near_it() {
+    fn the_bound_is_kept_by_noise_with_a_delta_and_near_it() {
         // Zero with probability delta, Laplace noise otherwise: P[|X| <= t] = delta + (1 -
         // delta)(1 - e^(-epsilon t)).
         for (epsilon, delta, t) in [(1.0f64, 0.2f64, 0.01f64), (3.0, 1e-3, 0.002), (0.5, 1e-9, 0.1)]

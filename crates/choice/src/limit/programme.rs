@@ -312,7 +312,7 @@ mod tests {
     }
 
     #[test]
-    fn excesses_are_where_and_what_the_promise_allows() {
+    fn excesses_are_where_and_what_the_guarantee_allows() {
         let solution = programme(3, 0.5, 1e-3).solve(Shape::Decreasing).expect("solvable");
         let p =
             |k: i64| solution.probabilities.get(k.unsigned_abs() as usize).copied().unwrap_or(0.0);

@@ -176,7 +176,7 @@ mod tests {
     }
 
     #[test]
-    fn a_small_exception_makes_little_difference() {
+    fn a_small_delta_makes_little_difference() {
         for (epsilon, delta, q) in [(1.0, 1e-9, 0.9), (4.0, 1e-6, 0.8), (12.0, 1e-9, 0.5)] {
             let outside = Bounds::ONE - Bounds::exact(q);
             let pure = least_quantile(epsilon, 3.0, outside).least;

@@ -128,7 +128,7 @@ mod tests {
     }
 
     #[test]
-    fn a_law_that_keeps_its_promise_stays_as_it_is() {
+    fn a_law_that_keeps_its_guarantee_stays_as_it_is() {
         let law = decaying(1.0);
         let table = repaired(
             &solution(law.clone(), |i| if i >= 57 { 1e-8 } else { 0.0 }),

@@ -79,13 +79,13 @@ impl fmt::Display for Neighbours {
 #[derive(Clone, Debug, PartialEq)]
 pub struct Sensitivity {
     neighbours: Neighbours,
-    reach: Reach,
+    movement: Movement,
     integers: bool,
 }
 
 /// What is known of the move.
 #[derive(Clone, Debug, PartialEq)]
-enum Reach {
+enum Movement {
     Scalar(f64),
     Norm { order: f64, bound: f64, coordinates: Option<u32> },
     PerElement { distances: Vec<f64>, ball: Option<Ball> },
@@ -95,7 +95,7 @@ enum Reach {
 /// A number that moves by so much, whichever data sets are neighbours.
 impl From<Distance> for Sensitivity {
     fn from(distance: Distance) -> Self {
-        Self::of(Reach::Scalar(distance.get()), Neighbours::AddRemove)
+        Self::of(Movement::Scalar(distance.get()), Neighbours::AddRemove)
     }
 }
 
@@ -103,7 +103,7 @@ impl From<Distance> for Sensitivity {
 impl From<&[Distance]> for Sensitivity {
     fn from(distances: &[Distance]) -> Self {
         let distances = distances.iter().map(|distance| distance.get()).collect();
-        Self::of(Reach::PerElement { distances, ball: None }, Neighbours::AddRemove)
+        Self::of(Movement::PerElement { distances, ball: None }, Neighbours::AddRemove)
     }
 }
 
@@ -113,7 +113,7 @@ impl Sensitivity {
     /// # Errors
     /// If the distance is not from 1e-100 to 1e100.
     pub fn scalar(distance: f64, neighbours: Neighbours) -> Result<Self, MechanismError> {
-        Ok(Self::of(Reach::Scalar(Distance::new(distance)?.get()), neighbours))
+        Ok(Self::of(Movement::Scalar(Distance::new(distance)?.get()), neighbours))
     }
 
     /// An integer that moves by at most `distance`. Whoever uses it refuses what is not from 1 to
@@ -122,7 +122,7 @@ impl Sensitivity {
         // Rounded up where an f64 is not exact.
         let nearest = distance as f64;
         let upper = if (nearest as u64) < distance { nearest.next_up() } else { nearest };
-        Self::of(Reach::Scalar(upper), Neighbours::AddRemove).of_integers()
+        Self::of(Movement::Scalar(upper), Neighbours::AddRemove).of_integers()
     }
 
     /// A vector of l_p sensitivity `distance` for `p = order`, which may be infinite.
@@ -131,7 +131,7 @@ impl Sensitivity {
     /// If the order is not at least 0.01 or the distance not from 1e-100 to 1e100.
     pub fn norm(order: f64, distance: f64, neighbours: Neighbours) -> Result<Self, MechanismError> {
         let (order, bound) = (valid_order(order)?, Distance::new(distance)?.get());
-        Ok(Self::of(Reach::Norm { order, bound, coordinates: None }, neighbours))
+        Ok(Self::of(Movement::Norm { order, bound, coordinates: None }, neighbours))
     }
 
     /// A vector of l1 sensitivity `distance`.
@@ -171,7 +171,7 @@ impl Sensitivity {
                     }
                 })
                 .collect();
-        Ok(Self::of(Reach::PerElement { distances: checked?, ball: None }, neighbours))
+        Ok(Self::of(Movement::PerElement { distances: checked?, ball: None }, neighbours))
     }
 
     /// The same, of which the l_p sensitivity for `p = order` is known too: it is often far below
@@ -182,9 +182,9 @@ impl Sensitivity {
     /// is not how far each coordinate moves.
     pub fn with_norm(mut self, order: f64, distance: f64) -> Result<Self, MechanismError> {
         let known = Ball { order: valid_order(order)?, bound: Distance::new(distance)?.get() };
-        match &mut self.reach {
-            Reach::PerElement { ball, .. } => *ball = Some(known),
-            Reach::Scalar(_) | Reach::Norm { .. } | Reach::Disjoint { .. } => {
+        match &mut self.movement {
+            Movement::PerElement { ball, .. } => *ball = Some(known),
+            Movement::Scalar(_) | Movement::Norm { .. } | Movement::Disjoint { .. } => {
                 return Err(MechanismError::Refused(
                     "a norm can be added to what is known of each coordinate, and to nothing else"
                         .into(),
@@ -219,7 +219,7 @@ impl Sensitivity {
     /// If the contribution is not from 1e-100 to 1e100.
     pub fn disjoint(contribution: f64, neighbours: Neighbours) -> Result<Self, MechanismError> {
         Ok(Self::of(
-            Reach::Disjoint { contribution: Distance::new(contribution)?.get() },
+            Movement::Disjoint { contribution: Distance::new(contribution)?.get() },
             neighbours,
         ))
     }
@@ -228,12 +228,12 @@ impl Sensitivity {
     pub fn histogram(neighbours: Neighbours) -> Self {
         Sensitivity {
             integers: true,
-            ..Self::of(Reach::Disjoint { contribution: 1.0 }, neighbours)
+            ..Self::of(Movement::Disjoint { contribution: 1.0 }, neighbours)
         }
     }
 
-    fn of(reach: Reach, neighbours: Neighbours) -> Self {
-        Sensitivity { neighbours, reach, integers: false }
+    fn of(movement: Movement, neighbours: Neighbours) -> Self {
+        Sensitivity { neighbours, movement, integers: false }
     }
 
     /// The same, for a vector of `coordinates` numbers. It matters to bounds in a norm alone: the
@@ -243,7 +243,7 @@ impl Sensitivity {
     /// If it is zero.
     pub fn with_coordinates(mut self, coordinates: u32) -> Result<Self, MechanismError> {
         require(coordinates > 0, "coordinates", 0.0, "at least 1")?;
-        if let Reach::Norm { coordinates: known, .. } = &mut self.reach {
+        if let Movement::Norm { coordinates: known, .. } = &mut self.movement {
             *known = Some(coordinates);
         }
         Ok(self)
@@ -257,10 +257,10 @@ impl Sensitivity {
 
     /// How many numbers the answer has, where that is known.
     pub fn coordinates(&self) -> Option<usize> {
-        match &self.reach {
-            Reach::PerElement { distances, .. } => Some(distances.len()),
-            Reach::Norm { coordinates, .. } => coordinates.map(|known| known as usize),
-            Reach::Scalar(_) | Reach::Disjoint { .. } => None,
+        match &self.movement {
+            Movement::PerElement { distances, .. } => Some(distances.len()),
+            Movement::Norm { coordinates, .. } => coordinates.map(|known| known as usize),
+            Movement::Scalar(_) | Movement::Disjoint { .. } => None,
         }
     }
 
@@ -272,29 +272,28 @@ impl Sensitivity {
     /// The most by which each coordinate moves, all of them at once: for a scalar and for
     /// per-element sensitivities.
     pub fn elements(&self) -> Option<&[f64]> {
-        match &self.reach {
-            Reach::Scalar(distance) => Some(std::slice::from_ref(distance)),
-            Reach::PerElement { distances, .. } => Some(distances),
-            Reach::Norm { .. } | Reach::Disjoint { .. } => None,
+        match &self.movement {
+            Movement::Scalar(distance) => Some(std::slice::from_ref(distance)),
+            Movement::PerElement { distances, .. } => Some(distances),
+            Movement::Norm { .. } | Movement::Disjoint { .. } => None,
         }
     }
 
     /// How far the answer moves, where no more than one coordinate of it ever moves at once. All
     /// l_p sensitivities are then the same.
     pub fn one_coordinate(&self) -> Option<f64> {
-        match &self.reach {
-            Reach::Scalar(distance) | Reach::Norm { bound: distance, coordinates: Some(1), .. } => {
-                Some(*distance)
-            }
-            Reach::Disjoint { contribution } => {
+        match &self.movement {
+            Movement::Scalar(distance)
+            | Movement::Norm { bound: distance, coordinates: Some(1), .. } => Some(*distance),
+            Movement::Disjoint { contribution } => {
                 (self.neighbours == Neighbours::AddRemove).then_some(*contribution)
             }
-            Reach::PerElement { distances, ball } => {
+            Movement::PerElement { distances, ball } => {
                 let mut moving = distances.iter().copied().filter(|&distance| distance > 0.0);
                 let first = moving.next().filter(|_| moving.next().is_none());
                 first.map(|first| ball.map_or(first, |ball| first.min(ball.bound)))
             }
-            Reach::Norm { .. } => None,
+            Movement::Norm { .. } => None,
         }
     }
 
@@ -316,15 +315,15 @@ impl Sensitivity {
     /// # Errors
     /// If that is not known.
     pub fn moving_coordinates(&self, what: &str) -> Result<u32, MechanismError> {
-        match &self.reach {
-            Reach::Scalar(_) => Ok(1),
-            Reach::Norm { coordinates: Some(coordinates), .. } => Ok(*coordinates),
-            Reach::PerElement { distances, .. } => Ok(moving(distances)),
-            Reach::Disjoint { .. } => match self.neighbours {
+        match &self.movement {
+            Movement::Scalar(_) => Ok(1),
+            Movement::Norm { coordinates: Some(coordinates), .. } => Ok(*coordinates),
+            Movement::PerElement { distances, .. } => Ok(moving(distances)),
+            Movement::Disjoint { .. } => match self.neighbours {
                 Neighbours::AddRemove => Ok(1),
                 Neighbours::Replace => Ok(2),
             },
-            Reach::Norm { coordinates: None, .. } => Err(MechanismError::Refused(format!(
+            Movement::Norm { coordinates: None, .. } => Err(MechanismError::Refused(format!(
                 "{what} needs the number of `coordinates` of a vector: its loss depends on it"
             ))),
         }
@@ -333,23 +332,23 @@ impl Sensitivity {
     /// The most by which each coordinate that moves does so, all of them at once; none if only a
     /// norm of several is known.
     pub(crate) fn moving_elements(&self) -> Option<Vec<f64>> {
-        match (self.one_coordinate(), &self.reach) {
+        match (self.one_coordinate(), &self.movement) {
             (Some(distance), _) => Some(vec![distance]),
-            (None, Reach::PerElement { distances, .. }) => {
+            (None, Movement::PerElement { distances, .. }) => {
                 Some(distances.iter().copied().filter(|&distance| distance > 0.0).collect())
             }
             // Two cells, of a unit that is replaced.
-            (None, Reach::Disjoint { contribution }) => Some(vec![*contribution; 2]),
-            (None, Reach::Scalar(_) | Reach::Norm { .. }) => None,
+            (None, Movement::Disjoint { contribution }) => Some(vec![*contribution; 2]),
+            (None, Movement::Scalar(_) | Movement::Norm { .. }) => None,
         }
     }
 
     /// Whether the norm of a move is known, besides how far each coordinate can go by itself.
     pub(crate) fn knows_a_norm(&self) -> bool {
-        match &self.reach {
-            Reach::Norm { .. } => true,
-            Reach::PerElement { ball, .. } => ball.is_some(),
-            Reach::Scalar(_) | Reach::Disjoint { .. } => false,
+        match &self.movement {
+            Movement::Norm { .. } => true,
+            Movement::PerElement { ball, .. } => ball.is_some(),
+            Movement::Scalar(_) | Movement::Disjoint { .. } => false,
         }
     }
 
@@ -391,21 +390,21 @@ impl Sensitivity {
     /// number of coordinates is not known, or if the result leaves the range of distances.
     pub fn order(&self, q: f64) -> Result<f64, MechanismError> {
         let q = valid_order(q)?;
-        let upper = match &self.reach {
-            Reach::Scalar(distance) => *distance,
-            Reach::PerElement { distances, ball } => {
+        let upper = match &self.movement {
+            Movement::Scalar(distance) => *distance,
+            Movement::PerElement { distances, ball } => {
                 let corner = norm_up(distances, q);
                 ball.map_or(corner, |ball| corner.min(ball.order(q, moving(distances))))
             }
-            Reach::Disjoint { contribution } => match self.neighbours {
+            Movement::Disjoint { contribution } => match self.neighbours {
                 Neighbours::AddRemove => *contribution,
                 Neighbours::Replace => norm_up(&[*contribution, *contribution], q),
             },
-            Reach::Norm { order, bound, .. } if q >= *order => *bound,
-            Reach::Norm { order, bound, coordinates: Some(r) } => {
+            Movement::Norm { order, bound, .. } if q >= *order => *bound,
+            Movement::Norm { order, bound, coordinates: Some(r) } => {
                 Ball { order: *order, bound: *bound }.order(q, *r)
             }
-            Reach::Norm { order, .. } => {
+            Movement::Norm { order, .. } => {
                 return Err(MechanismError::Refused(format!(
                     "a sensitivity in the l{order} norm bounds the l{q} norm only of a vector \
                      whose number of coordinates is known"
@@ -431,22 +430,22 @@ impl Sensitivity {
             return Ok(self.clone());
         }
         let twice = |distance: f64| Distance::new(2.0 * distance).map(Distance::get);
-        let reach = match &self.reach {
-            Reach::Scalar(distance) => Reach::Scalar(twice(*distance)?),
-            Reach::PerElement { distances, ball } => Reach::PerElement {
+        let movement = match &self.movement {
+            Movement::Scalar(distance) => Movement::Scalar(twice(*distance)?),
+            Movement::PerElement { distances, ball } => Movement::PerElement {
                 distances: distances
                     .iter()
                     .map(|&d| if d == 0.0 { Ok(0.0) } else { twice(d) })
                     .collect::<Result<_, _>>()?,
                 ball: ball.map(Ball::twice).transpose()?,
             },
-            Reach::Norm { order, bound, coordinates } => {
+            Movement::Norm { order, bound, coordinates } => {
                 let Ball { order, bound } = Ball { order: *order, bound: *bound }.twice()?;
-                Reach::Norm { order, bound, coordinates: *coordinates }
+                Movement::Norm { order, bound, coordinates: *coordinates }
             }
-            disjoint @ Reach::Disjoint { .. } => disjoint.clone(),
+            disjoint @ Movement::Disjoint { .. } => disjoint.clone(),
         };
-        Ok(Sensitivity { neighbours: Neighbours::Replace, reach, integers: self.integers })
+        Ok(Sensitivity { neighbours: Neighbours::Replace, movement, integers: self.integers })
     }
 
     /// What is known of the answer after each coordinate has been rounded to a lattice.
@@ -465,14 +464,14 @@ impl Sensitivity {
         if self.integers && lattice.exponent() <= 0 {
             return Ok(self.clone());
         }
-        let reach = match &self.reach {
-            Reach::Scalar(distance) => Reach::Scalar(lattice.sensitivity(*distance)?),
-            Reach::PerElement { distances, ball } => {
+        let movement = match &self.movement {
+            Movement::Scalar(distance) => Movement::Scalar(lattice.sensitivity(*distance)?),
+            Movement::PerElement { distances, ball } => {
                 let onto = |ball: &Ball| {
                     let bound = norm_on(lattice, ball.order, ball.bound, moving(distances))?;
                     Ok::<_, MechanismError>(Ball { bound, ..*ball })
                 };
-                Reach::PerElement {
+                Movement::PerElement {
                     distances: distances
                         .iter()
                         .map(|&d| lattice.sensitivity(d))
@@ -480,15 +479,15 @@ impl Sensitivity {
                     ball: ball.as_ref().map(onto).transpose()?,
                 }
             }
-            Reach::Disjoint { contribution } => {
-                Reach::Disjoint { contribution: lattice.sensitivity(*contribution)? }
+            Movement::Disjoint { contribution } => {
+                Movement::Disjoint { contribution: lattice.sensitivity(*contribution)? }
             }
-            Reach::Norm { order, bound, coordinates: Some(r) } => Reach::Norm {
+            Movement::Norm { order, bound, coordinates: Some(r) } => Movement::Norm {
                 order: *order,
                 bound: norm_on(lattice, *order, *bound, *r)?,
                 coordinates: Some(*r),
             },
-            Reach::Norm { .. } => {
+            Movement::Norm { .. } => {
                 return Err(MechanismError::Refused(
                     "the number of coordinates must be known to bound what rounding them to a \
                      lattice adds to a sensitivity in a norm"
@@ -496,7 +495,7 @@ impl Sensitivity {
                 ));
             }
         };
-        Ok(Sensitivity { reach, ..self.clone() })
+        Ok(Sensitivity { movement, ..self.clone() })
     }
 }
 

@@ -1,7 +1,7 @@
 //! All moves of a vector of known length.
 
 use super::norms::norm_up;
-use super::{Neighbours, Reach, Sensitivity};
+use super::{Movement, Neighbours, Sensitivity};
 use crate::MechanismError;
 
 /// `||d||_q <= bound`.
@@ -54,13 +54,13 @@ impl Sensitivity {
                 "the sensitivity is that of {known} numbers, but there are bounds for {coordinates}"
             )))
         };
-        Ok(match &self.reach {
-            Reach::Scalar(distance) => Moves::One(*distance),
-            Reach::Disjoint { contribution } => match self.neighbours {
+        Ok(match &self.movement {
+            Movement::Scalar(distance) => Moves::One(*distance),
+            Movement::Disjoint { contribution } => match self.neighbours {
                 Neighbours::Replace if coordinates > 1 => Moves::Two(*contribution),
                 Neighbours::AddRemove | Neighbours::Replace => Moves::One(*contribution),
             },
-            Reach::PerElement { distances, ball } => {
+            Movement::PerElement { distances, ball } => {
                 of_so_many(distances.len())?;
                 let most = distances.iter().map(|&d| ball.map_or(d, |ball| d.min(ball.bound)));
                 let most: Vec<f64> = most.collect();
@@ -68,7 +68,7 @@ impl Sensitivity {
                 let ball = ball.filter(|ball| norm_up(&most, ball.order) > ball.bound);
                 Moves::All { most, ball }
             }
-            Reach::Norm { order, bound, coordinates: known } => {
+            Movement::Norm { order, bound, coordinates: known } => {
                 known.map_or(Ok(()), |known| of_so_many(known as usize))?;
                 let (most, ball) =
                     (vec![*bound; coordinates], Ball { order: *order, bound: *bound });
