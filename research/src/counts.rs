@@ -18,8 +18,8 @@ pub(crate) fn released(
 }
 
 /// The release clamped to `[0, n]` and scaled to the public total `n`, as in Section 4 of Liu. Both
-/// are post-processing, which keeps the approximate guarantee and not the probabilistic one (erratum
-/// L4).
+/// are post-processing, which keeps the approximate guarantee and not the probabilistic one
+/// (erratum L4).
 pub(crate) fn normalised(released: &[f64], total: f64) -> Vec<f64> {
     let clamped: Vec<f64> = released.iter().map(|count| count.clamp(0.0, total)).collect();
     let sum: f64 = clamped.iter().sum();
