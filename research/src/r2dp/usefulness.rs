@@ -69,8 +69,8 @@ impl Row {
 }
 
 pub(crate) fn run(setting: &Setting) -> Result<Outcome, ReproductionError> {
-    let rows = repeated(setting, STEPS * BOUNDS.len() as u64, |index| {
-        Row::at(BOUNDS[(index / STEPS) as usize], STEP * (index % STEPS + 2) as f64)
+    let rows = repeated(setting, STEPS * BOUNDS.len() as u64, |place| {
+        Row::at(BOUNDS[(place / STEPS) as usize], STEP * (place % STEPS + 2) as f64)
     })?;
     let columns = [
         "bound",
@@ -97,8 +97,8 @@ pub(crate) fn run(setting: &Setting) -> Result<Outcome, ReproductionError> {
             inked(Series::line(name, own().map(|row| (row.epsilon, value(row))).collect()))
         };
         let mut series = vec![curve(LAPLACE, &|row| row.laplace)];
-        for (index, (name, _)) in FAMILIES.iter().enumerate() {
-            series.push(curve(name, &|row| row.families[index]));
+        for (place, (name, _)) in FAMILIES.iter().enumerate() {
+            series.push(curve(name, &|row| row.families[place]));
         }
         series.push(curve(TWO_POINT, &|row| row.two_point));
         series.push(curve(STAIRCASE, &|row| row.staircase));
