@@ -22,6 +22,7 @@ mod piecewise_loss;
 pub mod random_scale;
 pub mod random_scale_gaussian;
 mod ranking;
+mod release_noise;
 mod requirements;
 mod search;
 mod staircase_limit;
@@ -40,7 +41,8 @@ pub use loss::{AbsoluteError, Beyond, Loss, SquaredError};
 pub use metric::Metric;
 pub use optimal::{Optimum, optimum};
 pub use piecewise_loss::PiecewiseLoss;
-pub use ranking::{Ranking, choose, choose_for_release};
+pub use ranking::{Ranking, choose};
+pub use release_noise::{Considered, NoiseName, ReleaseRanking, rank_for_release};
 pub use requirements::{LARGEST_DIMENSION, Query, Requirements, SharedBudget};
 pub use staircase_limit::{
     StaircaseLimit, least_entropy, least_exceedance, least_loss, least_quantile,

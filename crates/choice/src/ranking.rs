@@ -65,22 +65,6 @@ pub fn choose(
     })
 }
 
-/// The ranking for one integer in each of many groups, in milliseconds: the noise of a query.
-///
-/// In the ranking are discrete Laplace, staircase and truncated Laplace noise and, where its table
-/// is short, that of the linear programme. All of them are drawn exactly on integers of any size,
-/// and each has a certified loss, with its `delta`, that adds up. No other mechanism of [`choose`]
-/// can win: under a pure budget the staircase is the best of all noise, and with a `delta` the
-/// programme's is the best of all that does not increase away from zero; where its table is long,
-/// truncated Laplace noise is next to it. No limit is looked for.
-///
-/// # Errors
-/// As for [`choose`].
-pub fn choose_for_release(requirements: &Requirements) -> Result<Ranking, ChoiceError> {
-    let outcomes = candidates::for_release(requirements);
-    ranked(requirements, outcomes, |_| Err("not known: it was not looked for".to_string()))
-}
-
 /// The candidates in order, with the limit, which the best error may help to find.
 fn ranked(
     requirements: &Requirements,

@@ -2,14 +2,15 @@
 
 use crate::error::ReleaseError;
 use reticent_choice::{
-    Additive, Candidate, ErrorLaw, Metric, Query, Ranking, Requirements, Rounded, SharedBudget,
-    choose_for_release,
+    Additive, Candidate, Considered, ErrorLaw, Metric, Query, ReleaseRanking, Requirements,
+    Rounded, SharedBudget, rank_for_release,
 };
 use reticent_events::Event;
-use reticent_mechanisms::{Guarantee, Neighbours};
+use reticent_mechanisms::{Guarantee, Neighbours, inverse_scale_of};
 use reticent_noise::randomness::{RandomBits, RandomnessError};
 use reticent_noise::{
-    DiscreteLaplace, Gaussian, IntegerNoise, Jittered, Lattice, Sampler, Staircase, Table,
+    DiscreteGaussian, DiscreteLaplace, Gaussian, GaussianMixture, GeneralizedGaussian,
+    IntegerNoise, Jittered, Laplace, Lattice, RandomScaleLaplace, Sampler, Staircase, Table,
     TruncatedLaplace,
 };
 use reticent_numerics::rounding::mul_up;
@@ -20,13 +21,13 @@ use std::sync::Arc;
 /// is charged come from the same event.
 ///
 /// # Real noise on integers
-/// Gaussian, staircase and truncated Laplace noise are real numbers `X`; what is added is
-/// `round(X)`. For an integer `v` this is `round(v + X)`, because rounding commutes with adding an
-/// integer (ties have probability zero): the release is a function of the ideal real-valued one and
-/// keeps its guarantee, whatever the size of `v`. Nothing else is rounded, so that the sensitivity
-/// stays what it is. The sum is made in `i128`.
+/// All but discrete Laplace noise, discrete Gaussian noise and that of a table are real numbers
+/// `X`; what is added is `round(X)`. For an integer `v` this is `round(v + X)`, because rounding
+/// commutes with adding an integer (ties have probability zero): the release is a function of the
+/// ideal real-valued one and keeps its guarantee, whatever the size of `v`. Nothing else is
+/// rounded, so that the sensitivity stays what it is. The sum is made in `i128`.
 ///
-/// # Why not the discrete Gaussian
+/// # Why not the discrete Gaussian for all groups together
 /// Rounded Gaussians compose exactly, by the sum of `mu^2`; for vectors of discrete ones no such
 /// theorem is known, and the variance gained is below 1/12.
 #[derive(Clone, Debug)]
@@ -57,6 +58,11 @@ enum Distribution {
     TruncatedLaplace { noise: TruncatedLaplace, scale: f64 },
     Table(Table),
     Gaussian { sigma: f64 },
+    Laplace { scale: f64 },
+    DiscreteGaussian(DiscreteGaussian),
+    GeneralizedGaussian { noise: GeneralizedGaussian, scale: f64 },
+    RandomScaleLaplace(RandomScaleLaplace),
+    RandomScaleGaussian(GaussianMixture),
 }
 
 impl Distribution {
@@ -75,15 +81,25 @@ impl Distribution {
             }
             Event::Tabulated { weights, .. } => Distribution::Table(Table::from_parts(weights)?),
             Event::Gaussian { sigma, .. } => Distribution::Gaussian { sigma: *sigma },
-            Event::Laplace { .. }
-            | Event::DiscreteGaussian { .. }
-            | Event::GeneralizedGaussian { .. }
-            | Event::TruncatedGeneralizedGaussian { .. }
+            Event::Laplace { scale, .. } => Distribution::Laplace { scale: *scale },
+            Event::DiscreteGaussian { sigma, .. } => {
+                Distribution::DiscreteGaussian(DiscreteGaussian::new(*sigma)?)
+            }
+            Event::GeneralizedGaussian { order, scale, .. } => {
+                let noise = GeneralizedGaussian::new(*order)?;
+                Distribution::GeneralizedGaussian { noise, scale: *scale }
+            }
+            Event::RandomScaleLaplace { inverse_scale, .. } => {
+                let noise = RandomScaleLaplace::new(inverse_scale_of(inverse_scale)?);
+                Distribution::RandomScaleLaplace(noise)
+            }
+            Event::RandomScaleGaussian { sigmas, .. } => {
+                Distribution::RandomScaleGaussian(GaussianMixture::new(sigmas.clone())?)
+            }
+            Event::TruncatedGeneralizedGaussian { .. }
             | Event::InflatedGeneralizedGaussian { .. }
             | Event::RandomizedResponse { .. }
-            | Event::RandomScaleLaplace { .. }
             | Event::RandomScaleLaplaceVector { .. }
-            | Event::RandomScaleGaussian { .. }
             | Event::Exponential { .. }
             | Event::PermuteAndFlip { .. }
             | Event::Approximate { .. }
@@ -103,7 +119,11 @@ impl AddedNoise {
     /// each of `groups` groups, under pure differential privacy.
     #[cfg(test)]
     pub(crate) fn pure(per_group: u64, groups: u32, epsilon: f64) -> Result<Self, ReleaseError> {
-        Self::first(ranking(per_group, epsilon, None)?.candidates, groups)
+        let metric = Metric::RootMeanSquare;
+        Self::first(
+            ranking(per_group, epsilon, None, metric, Considered::Quick)?.candidates,
+            groups,
+        )
     }
 
     /// The first of some candidates for one group that can be drawn, in each of `groups` groups.
@@ -114,7 +134,7 @@ impl AddedNoise {
             candidates.into_iter().filter_map(|Candidate { mechanism, law, name, .. }| {
                 let event = mechanism.event();
                 let distribution = Distribution::of(&event).ok()?;
-                let cost = Cost::ByGroup(mechanism.guarantee(), groups);
+                let cost = Cost::ByGroup(mechanism.released_guarantee(), groups);
                 Some(AddedNoise { event, distribution, cost, name, law: Arc::from(law) })
             });
         made.into_iter().find(|noise| noise.sampler().is_ok()).ok_or_else(nothing)
@@ -131,13 +151,22 @@ impl AddedNoise {
         let range = 2f64.powi(-50)..=2f64.powi(59);
         require(range.contains(&sigma), "standard deviation", sigma, accepted)?;
         let square = Bounds::exact(sigma).square();
-        let law = Additive::with_moments(Gaussian, sigma, square, Bounds::WHOLE_LINE);
+        let law = |entropy: Bounds| {
+            let real = Additive::with_moments(Gaussian, sigma, square, Bounds::WHOLE_LINE);
+            Rounded::new(Box::new(real), entropy)
+        };
+        // N and a uniform number within a half of it have a density, N's entropy and the variance
+        // E N^2 + 1/12; of all such numbers a normal one has the most entropy.
+        let twelfth = Bounds::ONE / Bounds::exact(12.0);
+        let variance = Bounds::exact(law(Bounds::WHOLE_LINE).mean_square().upper()) + twelfth;
+        let factor = (Bounds::ONE.pi() * Bounds::ONE.exp()).times_power_of_two(1);
+        let most = (factor * variance).ln().times_power_of_two(-1).upper();
         Ok(AddedNoise {
             event: Event::Gaussian { sigma, sensitivity: l2_sensitivity },
             distribution: Distribution::Gaussian { sigma },
             cost: Cost::Joint,
             name: "gaussian",
-            law: Arc::new(Rounded::new(Box::new(law), Bounds::WHOLE_LINE)),
+            law: Arc::new(law(Bounds::new(0.0, most.max(0.0)))),
         })
     }
 
@@ -174,15 +203,25 @@ impl AddedNoise {
         self.name
     }
 
-    /// `b`, the width of a stair, or `sigma`, in steps; `None` for a table, which has none.
+    /// `b`, the width of a stair, or `sigma`, in steps; `None` for a table and a random scale.
     pub(crate) fn scale(&self) -> Option<f64> {
         match &self.distribution {
             Distribution::DiscreteLaplace(noise) => Some(noise.scale()),
             Distribution::Staircase { width: scale, .. }
             | Distribution::TruncatedLaplace { scale, .. }
-            | Distribution::Gaussian { sigma: scale } => Some(*scale),
-            Distribution::Table(_) => None,
+            | Distribution::Gaussian { sigma: scale }
+            | Distribution::Laplace { scale }
+            | Distribution::GeneralizedGaussian { scale, .. } => Some(*scale),
+            Distribution::DiscreteGaussian(noise) => Some(noise.sigma()),
+            Distribution::Table(_)
+            | Distribution::RandomScaleLaplace(_)
+            | Distribution::RandomScaleGaussian(_) => None,
         }
+    }
+
+    /// An upper bound on its error by a metric, in steps.
+    pub(crate) fn error(&self, metric: &Metric) -> f64 {
+        metric.error(&*self.law, 1).upper()
     }
 
     /// Bounds on `E N^2`, in steps.
@@ -193,7 +232,7 @@ impl AddedNoise {
     /// The least integer `t` that is proved to have `P[|N| <= t] >= 0.95`.
     pub(crate) fn quantile_95(&self) -> f64 {
         // A zero that was rounded up from below is shown without its sign.
-        Metric::Quantile(0.95).error(&*self.law, 1).upper() + 0.0
+        self.error(&Metric::Quantile(0.95)) + 0.0
     }
 
     /// An upper bound on `P[N >= t]` for an integer `t >= 1`: half of `P[|N| > t - 1]`.
@@ -216,20 +255,37 @@ impl AddedNoise {
             Distribution::Gaussian { sigma } => {
                 NoiseSampler::Gaussian(Sampler::new(Gaussian, *sigma, whole)?)
             }
+            Distribution::Laplace { scale } => {
+                NoiseSampler::Laplace(Sampler::new(Laplace, *scale, whole)?)
+            }
+            Distribution::DiscreteGaussian(noise) => {
+                NoiseSampler::DiscreteGaussian(noise.sampler()?)
+            }
+            Distribution::GeneralizedGaussian { noise, scale } => {
+                NoiseSampler::GeneralizedGaussian(Sampler::new(*noise, *scale, whole)?)
+            }
+            Distribution::RandomScaleLaplace(noise) => {
+                NoiseSampler::RandomScaleLaplace(Sampler::new(noise.clone(), 1.0, whole)?)
+            }
+            Distribution::RandomScaleGaussian(noise) => {
+                NoiseSampler::RandomScaleGaussian(Sampler::new(noise.clone(), 1.0, whole)?)
+            }
         })
     }
 }
 
-/// The noise for one integer in one group, the best first: of least root mean square error.
+/// The noise for one integer in one group, the best by a metric first. With a `delta`, noise that
+/// spends one.
 pub(crate) fn ranking(
     per_group: u64,
     epsilon: f64,
     delta: Option<f64>,
-) -> Result<Ranking, ReleaseError> {
+    metric: Metric,
+    considered: Considered,
+) -> Result<ReleaseRanking, ReleaseError> {
     let query = Query::scalar(per_group as f64, Neighbours::AddRemove)?.of_integers()?;
     let budget = SharedBudget::new(epsilon, delta, 1)?;
-    let metric = Metric::RootMeanSquare;
-    Ok(choose_for_release(&Requirements { query, budget, metric })?)
+    Ok(rank_for_release(&Requirements { query, budget, metric }, considered))
 }
 
 fn repeated(groups: u32, event: Event) -> Event {
@@ -247,6 +303,11 @@ pub(crate) enum NoiseSampler {
     TruncatedLaplace(Sampler<TruncatedLaplace>),
     Table(Sampler<Jittered<Table>>),
     Gaussian(Sampler<Gaussian>),
+    Laplace(Sampler<Laplace>),
+    DiscreteGaussian(Sampler<Jittered<DiscreteGaussian>>),
+    GeneralizedGaussian(Sampler<GeneralizedGaussian>),
+    RandomScaleLaplace(Sampler<RandomScaleLaplace>),
+    RandomScaleGaussian(Sampler<GaussianMixture>),
 }
 
 impl NoiseSampler {
@@ -266,6 +327,11 @@ impl NoiseSampler {
             NoiseSampler::TruncatedLaplace(sampler) => sampler.draw(random)?,
             NoiseSampler::Table(sampler) => sampler.draw(random)?,
             NoiseSampler::Gaussian(sampler) => sampler.draw(random)?,
+            NoiseSampler::Laplace(sampler) => sampler.draw(random)?,
+            NoiseSampler::DiscreteGaussian(sampler) => sampler.draw(random)?,
+            NoiseSampler::GeneralizedGaussian(sampler) => sampler.draw(random)?,
+            NoiseSampler::RandomScaleLaplace(sampler) => sampler.draw(random)?,
+            NoiseSampler::RandomScaleGaussian(sampler) => sampler.draw(random)?,
         };
         Ok(Lattice::INTEGERS.add(value, noise))
     }
@@ -309,6 +375,12 @@ mod tests {
             gaussian(1e6),
             best(1, 1.0, 1e-2),
             best(7, 0.002, 1e-4),
+            named("laplace", 3, 0.5, None),
+            named("discrete-gaussian", 2, 1.0, Some(1e-4)),
+            named("generalized-gaussian", 3, 1.0, Some(1e-3)),
+            named("random-scale-gaussian", 2, 1.0, Some(1e-4)),
+            named("random-scale-laplace", 50, 8.0, None),
+            named("random-scale-laplace gamma", 50, 8.0, None),
         ];
         let count = 100_000;
         for (seed, noise) in noises.iter().enumerate() {
@@ -321,7 +393,7 @@ mod tests {
             let claimed = noise.mean_square();
             assert!(claimed.relative_width() < 1e-6, "{noise:?}: {claimed:?}");
             // Six standard deviations of the mean square; heavy tails make that about 1e-8 a case,
-            // six cases.
+            // fourteen cases.
             assert!(
                 (mean - claimed.estimate()).abs() < 6.0 * deviation,
                 "{noise:?}: {mean} {claimed:?}"
@@ -350,7 +422,15 @@ mod tests {
 
     /// The noise of one group at a budget, best first.
     fn best(per_group: u64, epsilon: f64, delta: f64) -> AddedNoise {
-        let ranking = ranking(per_group, epsilon, Some(delta)).expect("valid");
+        let metric = Metric::RootMeanSquare;
+        let ranking = ranking(per_group, epsilon, Some(delta), metric, Considered::Quick);
+        AddedNoise::first(ranking.expect("valid").candidates, 1).expect("drawn")
+    }
+
+    /// Noise by its name.
+    fn named(name: &str, per_group: u64, epsilon: f64, delta: Option<f64>) -> AddedNoise {
+        let (metric, only) = (Metric::RootMeanSquare, Considered::Only(name.parse().expect(name)));
+        let ranking = ranking(per_group, epsilon, delta, metric, only).expect("valid");
         AddedNoise::first(ranking.candidates, 1).expect("drawn")
     }
 
@@ -395,6 +475,48 @@ mod tests {
         for value in [i128::MAX, i128::MIN] {
             let released = sampler.add(value, &mut random).expect("seeded");
             assert!(released.unsigned_abs() <= 1 << 125 && released.unsigned_abs() > 1 << 124);
+        }
+    }
+
+    /// Straight from the probabilities of integers: what each noise is charged with is what a unit
+    /// that moves the count by as much as it may can lose.
+    #[test]
+    fn the_probabilities_of_integers_keep_what_is_charged() {
+        let (moved, epsilon, delta) = (5u64, 6.0, 1e-3);
+        for name in reticent_choice::NoiseName::ALL {
+            let noise = if name == reticent_choice::NoiseName::GAUSSIAN {
+                continue;
+            } else {
+                let delta =
+                    ["truncated-laplace", "optimal", "discrete-gaussian", "random-scale-gaussian"]
+                        .contains(&name.as_str())
+                        .then_some(delta);
+                named(name.as_str(), moved, epsilon, delta)
+            };
+            let Cost::ByGroup(guarantee, 1) = noise.cost else { panic!("{noise:?}") };
+            assert!(guarantee.epsilon <= epsilon && guarantee.delta <= delta, "{name}");
+            // P[N = n] for n = 0, 1, ... from the tails, and by symmetry.
+            let beyond = |n: i64| noise.law.exceedance(n as f64).estimate();
+            let probability = |n: i64| match n.abs() {
+                0 => 1.0 - beyond(0),
+                n => (beyond(n - 1) - beyond(n)) / 2.0,
+            };
+            for by in 1..=moved as i64 {
+                let excess = |factor: f64| {
+                    (-400..=400)
+                        .map(|n| (probability(n) - factor * probability(n + by)).max(0.0))
+                        .sum::<f64>()
+                };
+                let (claimed, found) = (guarantee.delta, excess(guarantee.epsilon.exp()));
+                assert!(found <= claimed * (1.0 + 1e-9) + 1e-13, "{name} {by}: {found} {claimed}");
+                // Power: a fifth less is not kept by a unit that moves it by all of it.
+                if by == moved as i64 {
+                    assert!(
+                        excess((0.8 * guarantee.epsilon).exp()) > 1.5 * claimed + 1e-9,
+                        "{name}"
+                    );
+                }
+            }
         }
     }
 }

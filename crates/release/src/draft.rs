@@ -1,6 +1,7 @@
 //! The ways to share a budget over a release, and the best of them.
 
 use crate::added_noise::AddedNoise;
+use crate::aim::Aim;
 use crate::error::ReleaseError;
 use crate::quantiles::levels;
 use crate::reason::reason;
@@ -10,6 +11,7 @@ use crate::split::{
     round_loss, share, weighted_square_error,
 };
 use crate::{Design, Groups, NoiseFamily, Preferences, Statistic, UnitInfluence};
+use reticent_choice::{Considered, NoiseName, Refusal};
 use reticent_numerics::rounding::{add_up, div_down, sub_down};
 use reticent_numerics::{Bounds, Enclosure};
 
@@ -22,10 +24,11 @@ use reticent_numerics::{Bounds, Enclosure};
 /// goes to the selection.
 ///
 /// # Which is best
-/// The draft of least error: the root mean square error of the numbers, weighted, each relative to
-/// what one unit can do in one group. A draft that spends none of `delta`, which there is where
-/// groups are public, stands before one whose error is less than a hundredth smaller. Between
-/// drafts whose errors differ by less than a thousandth, the one that shows the smallest groups.
+/// The draft of least error: of the numbers by the metric, each relative to what one unit can do in
+/// one group, the root of the weighted mean of squares. A draft that spends none of `delta`, which
+/// there is where groups are public, stands before one whose error is less than a hundredth
+/// smaller. Between drafts whose errors differ by less than a thousandth, the one that shows the
+/// smallest groups.
 ///
 /// The two are at odds: for a count in 5 groups a unit at `(1, 1e-6)`, Laplace noise has an error
 /// of 7.1 and shows groups from 75 units on, Gaussian noise one of 9.8, and from 53 on. Every group
@@ -43,13 +46,18 @@ pub(crate) struct Draft {
     pub(crate) reason: String,
     /// What is to be small.
     error: f64,
-    /// Noise that was considered for all numbers of this draft, with what the error would be.
-    alternatives: Vec<(&'static str, f64)>,
+    /// The error of each number by the metric, in steps.
+    errors: Vec<f64>,
+    /// Noise that was considered for all numbers of this draft: the error of each number, and what
+    /// the error of all would be.
+    alternatives: Vec<(&'static str, Vec<f64>, f64)>,
+    refusals: Vec<Refusal>,
 }
 
 /// What a draft is made for.
 pub(crate) struct Task<'a> {
     design: &'a Design,
+    pub(crate) aim: Aim,
     pub(crate) numbers: Vec<Number>,
     /// The count of the release that can select groups, and its index among the numbers.
     counting: Option<(Compared, usize)>,
@@ -93,44 +101,23 @@ impl Draft {
         weights: &[f64],
         preferences: &Preferences,
     ) -> Result<Draft, ReleaseError> {
-        let task = Task::new(design, weights, preferences.select_by)?;
-        let families: &[Family] = match (preferences.noise, design.delta) {
-            (NoiseFamily::LeastError, Some(_)) if !task.numbers.is_empty() => {
-                &[Family::ByGroup, Family::Gaussian]
-            }
-            (NoiseFamily::Gaussian, Some(_)) => &[Family::Gaussian],
-            (NoiseFamily::LeastError | NoiseFamily::Pure, _) | (NoiseFamily::Gaussian, None) => {
-                &[Family::PureByGroup]
-            }
+        let considered = match (preferences.noise, &preferences.metric) {
+            (NoiseFamily::Named(name), _) => Considered::Only(name),
+            (_, Some(_)) => Considered::Everything,
+            (_, None) => Considered::Quick,
         };
-        let mut drafts = Vec::new();
-        for &family in families {
-            match design.groups {
-                Groups::Public(_) => drafts.push(task.public(family)),
-                Groups::Found => {
-                    drafts.push(task.selected_by_coin(family));
-                    drafts.push(task.selected_by_number(family));
-                }
-            }
+        let aim = Aim::new(preferences.metric(), considered)?;
+        let task = Task::new(design, weights, preferences.select_by, aim)?;
+        if task.numbers.is_empty() && considered != Considered::Quick {
+            return Err(ReleaseError::Refused(
+                "a metric and a mechanism are for the noise of counts and sums, and here is none: \
+                 leave them out"
+                    .into(),
+            ));
         }
-        let pure = families == [Family::PureByGroup];
-        if design.groups == Groups::Found && task.numbers.is_empty() && pure {
-            drafts.push(task.selected_by_number(Family::Gaussian));
-        }
-        let (mut possible, mut refusal) = (Vec::new(), None);
-        for draft in drafts {
-            match draft {
-                Ok(draft) => possible.push(draft),
-                // Of several refusals the first: it is of the simplest way.
-                Err(error) => refusal = refusal.or(Some(error)),
-            }
-        }
+        let Drafts { possible, refusal } = task.drafts(preferences.noise);
         let least = possible.iter().map(|draft| draft.error).fold(f64::INFINITY, f64::min);
-        let mut considered: Vec<(String, f64)> = Vec::new();
-        for draft in &possible {
-            let names = draft.alternatives.iter().map(|&(name, error)| (name.to_string(), error));
-            considered.extend([(draft.noise_in_words(), draft.error)].into_iter().chain(names));
-        }
+        let lines: Vec<Line> = possible.iter().flat_map(Draft::lines).collect();
         // Where groups are public, some drafts spend no delta at all.
         let thrifty = |draft: &Draft| {
             let spends = draft.selection.is_some() || draft.delta_of_noise > 0.0;
@@ -145,10 +132,23 @@ impl Draft {
         let nothing = || ReleaseError::Refused("there is no way to release this".into());
         let mut best = best.ok_or_else(|| refusal.unwrap_or_else(nothing))?;
         let own = best.noise_in_words();
-        let other = considered.into_iter().filter(|(name, _)| *name != own);
-        let next = other.min_by(|a, b| a.1.total_cmp(&b.1));
-        best.reason = reason(&task, &best, next.map(|(name, error)| (name, error / best.error)));
+        let other = lines.into_iter().filter(|line| line.name != own);
+        let next = other.min_by(|a, b| a.error.total_cmp(&b.error));
+        let next = next.map(|line| (line.name, line.error / best.error));
+        best.reason = reason(&task, &best, preferences.noise, next);
         Ok(best)
+    }
+
+    /// The noise of the draft and all that was compared with it.
+    fn lines(&self) -> Vec<Line> {
+        let own =
+            Line { name: self.noise_in_words(), errors: self.errors.clone(), error: self.error };
+        let others = self.alternatives.iter().map(|(name, errors, error)| Line {
+            name: (*name).to_string(),
+            errors: errors.clone(),
+            error: *error,
+        });
+        [own].into_iter().chain(others).collect()
     }
 
     /// The noise of the numbers, each kind once.
@@ -168,12 +168,95 @@ impl Draft {
     }
 }
 
+/// The ways that there are, and why one there is not.
+struct Drafts {
+    possible: Vec<Draft>,
+    /// Of several refusals the first: it is of the simplest way.
+    refusal: Option<ReleaseError>,
+}
+
+/// One noise of a comparison: the error of each number, in steps, and of all.
+pub(crate) struct Line {
+    pub(crate) name: String,
+    pub(crate) errors: Vec<f64>,
+    pub(crate) error: f64,
+}
+
+/// Every noise that could serve all numbers, each at its best, the best first; and why others could
+/// not.
+pub(crate) fn lines(
+    design: &Design,
+    weights: &[f64],
+    preferences: &Preferences,
+) -> Result<(Aim, Vec<Line>, Vec<Refusal>), ReleaseError> {
+    let aim = Aim::new(preferences.metric(), Considered::Everything)?;
+    let task = Task::new(design, weights, preferences.select_by, aim)?;
+    let drafts = task.drafts(NoiseFamily::LeastError).possible;
+    let mut lines: Vec<Line> = drafts.iter().flat_map(Draft::lines).collect();
+    lines.retain(|line| !line.name.is_empty() && line.error.is_finite());
+    lines.sort_by(|a, b| a.name.cmp(&b.name).then(a.error.total_cmp(&b.error)));
+    lines.dedup_by(|later, first| later.name == first.name);
+    lines.sort_by(|a, b| a.error.total_cmp(&b.error));
+    let mut refusals: Vec<Refusal> = drafts.into_iter().flat_map(|draft| draft.refusals).collect();
+    if design.delta.is_none() {
+        let reason = "it keeps no pure guarantee; give a delta to allow it".to_string();
+        refusals.extend(WITH_DELTA.map(|mechanism| Refusal { mechanism, reason: reason.clone() }));
+    }
+    refusals.sort_by_key(|refusal| refusal.mechanism);
+    refusals.dedup_by_key(|refusal| refusal.mechanism);
+    refusals.retain(|refusal| lines.iter().all(|line| line.name != refusal.mechanism));
+    Ok((task.aim, lines, refusals))
+}
+
+/// Noise that needs a `delta`.
+const WITH_DELTA: [&str; 5] =
+    ["truncated-laplace", "optimal", "discrete-gaussian", "random-scale-gaussian", "gaussian"];
+
 impl<'a> Task<'a> {
+    /// Every way to do it with some noise.
+    fn drafts(&self, noise: NoiseFamily) -> Drafts {
+        let design = self.design;
+        let families: &[Family] = match (noise, design.delta) {
+            (NoiseFamily::LeastError, Some(_)) if !self.numbers.is_empty() => {
+                &[Family::ByGroup, Family::Gaussian]
+            }
+            (NoiseFamily::Named(name), Some(_)) if name != NoiseName::GAUSSIAN => {
+                &[Family::ByGroup]
+            }
+            (NoiseFamily::Gaussian | NoiseFamily::Named(_), Some(_)) => &[Family::Gaussian],
+            (NoiseFamily::LeastError | NoiseFamily::Pure, _)
+            | (NoiseFamily::Gaussian | NoiseFamily::Named(_), None) => &[Family::PureByGroup],
+        };
+        let mut drafts = Vec::new();
+        for &family in families {
+            match design.groups {
+                Groups::Public(_) => drafts.push(self.public(family)),
+                Groups::Found => {
+                    drafts.push(self.selected_by_coin(family));
+                    drafts.push(self.selected_by_number(family));
+                }
+            }
+        }
+        let pure = families == [Family::PureByGroup];
+        if design.groups == Groups::Found && self.numbers.is_empty() && pure {
+            drafts.push(self.selected_by_number(Family::Gaussian));
+        }
+        let mut found = Drafts { possible: Vec::new(), refusal: None };
+        for draft in drafts {
+            match draft {
+                Ok(draft) => found.possible.push(draft),
+                Err(error) => found.refusal = found.refusal.or(Some(error)),
+            }
+        }
+        found
+    }
+
     /// Units select groups before the count that is preferred, and that before any other.
     fn new(
         design: &'a Design,
         weights: &[f64],
         select_by: Option<usize>,
+        aim: Aim,
     ) -> Result<Self, ReleaseError> {
         let mut numbers = Vec::new();
         let (mut counting, mut rank) = (None, 0);
@@ -200,10 +283,11 @@ impl<'a> Task<'a> {
                 counting = Some((Compared { statistic: Some(index), lone_count }, numbers.len()));
                 rank = own_rank;
             }
-            numbers.push(Number { influence, weight });
+            numbers.push(Number { influence, weight, step: statistic.step() });
         }
         Ok(Task {
             design,
+            aim,
             numbers,
             counting,
             rounds,
@@ -255,7 +339,7 @@ impl<'a> Task<'a> {
                 } else {
                     mean * PART_FOR_SELECTION * PART_FOR_SELECTION
                 };
-                Some(Number { influence, weight })
+                Some(Number { influence, weight, step: 1.0 })
             }
             (None, Family::ByGroup | Family::PureByGroup) => {
                 return Err(ReleaseError::Refused(
@@ -335,7 +419,8 @@ impl<'a> Task<'a> {
         let all = counted + rounds;
         // Where noise and quantiles both want some of delta, each gets half.
         let half = allowance.delta.map(|delta| if self.rounds > 0 { delta / 2.0 } else { delta });
-        let (mut delta_of_noise, mut noises, mut squares) = (0.0, Vec::new(), Vec::new());
+        let (mut delta_of_noise, mut noises) = (0.0, Vec::new());
+        let (mut compared, mut refusals) = (Vec::new(), Vec::new());
         if !numbers.is_empty() {
             let epsilon = share(allowance.epsilon, counted, all);
             match (family, half) {
@@ -348,8 +433,8 @@ impl<'a> Task<'a> {
                 }
                 (Family::ByGroup | Family::PureByGroup, delta) => {
                     let delta = delta.filter(|_| family == Family::ByGroup);
-                    ByGroup { noises, delta: delta_of_noise, alternatives: squares } =
-                        noises_by_group(&numbers, epsilon, delta)?;
+                    ByGroup { noises, delta: delta_of_noise, alternatives: compared, refusals } =
+                        noises_by_group(&self.aim, &numbers, epsilon, delta)?;
                 }
             }
         }
@@ -366,17 +451,24 @@ impl<'a> Task<'a> {
         let weight: f64 = self.numbers.iter().map(|number| number.weight).sum();
         let rounds_error = if rounds > 0.0 { -round_epsilon.ln() * rounds } else { 0.0 };
         let shown = self.numbers.len() as f64 + rounds;
-        let error = |square: f64| {
+        let error = |errors: &[f64]| {
             let numbers_error = if weight > 0.0 {
+                let square = weighted_square_error(&self.aim, &self.numbers, errors);
                 (square / weight).sqrt().ln() * self.numbers.len() as f64
             } else {
                 0.0
             };
             if shown > 0.0 { ((numbers_error + rounds_error) / shown).exp() } else { 1.0 }
         };
-        let alternatives =
-            squares.into_iter().map(|(name, square)| (name, error(square))).collect();
-        let error = error(weighted_square_error(self.numbers.iter().zip(&noises)));
+        let alternatives = compared.into_iter().map(|(name, errors)| {
+            let all = error(&errors);
+            (name, errors, all)
+        });
+        let alternatives = alternatives.collect();
+        let of_number =
+            |(number, noise): (&Number, &AddedNoise)| noise.error(&self.aim.in_steps(number.step));
+        let errors: Vec<f64> = self.numbers.iter().zip(&noises).map(of_number).collect();
+        let error = error(&errors);
         let hidden = hidden.and_then(|_| noises.pop());
         Ok(Draft {
             noises,
@@ -386,7 +478,9 @@ impl<'a> Task<'a> {
             delta_of_noise,
             reason: String::new(),
             error,
+            errors,
             alternatives,
+            refusals,
         })
     }
 }

@@ -12,6 +12,7 @@
 //! ```
 
 mod added_noise;
+mod aim;
 pub mod answer;
 mod design;
 mod draft;
@@ -27,13 +28,16 @@ mod selection;
 mod split;
 mod statistic;
 
+pub use aim::AnswerMetric;
 pub use design::{Design, UnitInfluence};
 pub use error::ReleaseError;
 pub use exact::{Exact, Totals};
 pub use grid::Grid;
 pub use plan::{
-    NoiseFamily, Preferences, ReleaseCost, ReleasePlan, SelectionSummary, plan, plan_with,
+    Alternative, Comparison, NoiseFamily, Preferences, ReleaseCost, ReleasePlan, SelectionSummary,
+    compare, plan, plan_with,
 };
 pub use planned::PlannedStatistic;
 pub use released::{Noisy, Released};
+pub use reticent_choice::NoiseName;
 pub use statistic::{Contribution, Groups, Statistic};

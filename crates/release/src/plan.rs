@@ -1,12 +1,14 @@
 //! The plan of a release: public, made before anything is read.
 
 use crate::added_noise::AddedNoise;
-use crate::draft::Draft;
+use crate::aim::AnswerMetric;
+use crate::draft::{Draft, lines};
 use crate::error::ReleaseError;
 use crate::planned::{PlannedStatistic, Treatment};
 use crate::quantiles::QuantileSearch;
 use crate::selection::Selection;
 use crate::{Design, Groups, Statistic};
+use reticent_choice::NoiseName;
 use reticent_events::Event;
 use reticent_mechanisms::{Guarantee, Notion};
 use reticent_numerics::require;
@@ -22,9 +24,10 @@ use reticent_numerics::rounding::add_up;
 /// other by the sum of their `(epsilon, delta)`.
 ///
 /// # Which noise
-/// The least root mean square error relative to what one unit can do in one group: for each number
-/// the best that [`reticent_choice::choose_for_release`] knows for its share of the budget, or with
-/// a `delta` Gaussian noise calibrated for all numbers together.
+/// The least error by a metric ([`Preferences::metric`]) relative to what one unit can do in one
+/// group: for each number the best that [`reticent_choice::rank_for_release`] knows for its share
+/// of the budget, or with a `delta` Gaussian noise calibrated for all numbers together. Or the
+/// noise that is named. [`compare`] says what each would give.
 /// `docs/concepts/noise-of-a-query.md` has what is considered, what is not, and why. For a
 /// statistic of sensitivity 1 in `k` groups a unit, and `m` statistics, root mean square errors a
 /// cell are
@@ -107,10 +110,14 @@ pub struct SelectionSummary {
 /// What a caller may wish for beyond the least error. All of it is public.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Preferences {
-    /// How much the error of each statistic matters: the noise makes `sum w_i E N_i^2 / s_i^2`
-    /// small, `s_i` being what one unit can do in one group. `None`: all alike. Weights of
-    /// quantiles are not read.
+    /// How much the error of each statistic matters: the noise makes `sum w_i e_i^2 / s_i^2` small,
+    /// `e_i` being its error and `s_i` what one unit can do in one group. `None`: all alike.
+    /// Weights of quantiles are not read.
     pub weights: Option<Vec<f64>>,
+    /// By what the noise of a number is judged, in units of the answer, and chosen from everything
+    /// that can be drawn and charged. `None`: by the root mean square error, from what is quick to
+    /// calibrate, which is as good.
+    pub metric: Option<AnswerMetric>,
     /// Which noise is considered for numbers.
     pub noise: NoiseFamily,
     /// The index of the count that says best how large a group is, such as the one of all rows.
@@ -133,6 +140,37 @@ pub enum NoiseFamily {
     Pure,
     /// Gaussian noise, which needs a `delta`.
     Gaussian,
+    /// The noise of this name.
+    Named(NoiseName),
+}
+
+impl Preferences {
+    pub(crate) fn metric(&self) -> AnswerMetric {
+        self.metric.unwrap_or(AnswerMetric::RootMeanSquare)
+    }
+}
+
+/// What each noise would give, for people who choose.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Comparison {
+    /// The metric, as it is written.
+    pub metric: String,
+    /// What could serve, the best first.
+    pub alternatives: Vec<Alternative>,
+    /// What could not: its name, and why.
+    pub refusals: Vec<(&'static str, String)>,
+}
+
+/// Noise that could serve all numbers of a release.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Alternative {
+    /// Its name, or several where numbers would get different noise.
+    pub mechanism: String,
+    /// For each statistic an upper bound on its error by the metric, in units of the answer (an
+    /// entropy is that of the steps of its grid). `None` for quantiles; 0 where no unit moves it.
+    pub errors: Vec<Option<f64>>,
+    /// How many times the least error of all numbers together it has. `None` where the least is 0.
+    pub times_least: Option<f64>,
 }
 
 /// Plans a release, all statistics being equally important.
@@ -148,23 +186,18 @@ pub fn plan(design: &Design) -> Result<ReleasePlan, ReleaseError> {
 ///
 /// # Errors
 /// As for [`plan`], or if there is not one weight from 1e-9 to 1e9 for each statistic, or Gaussian
-/// noise is wished for without a `delta`.
+/// noise is wished for without a `delta`, or the number of the metric is not accepted, or the noise
+/// that is named cannot serve.
 pub fn plan_with(design: &Design, preferences: &Preferences) -> Result<ReleasePlan, ReleaseError> {
-    design.check()?;
-    let equal = vec![1.0; design.statistics.len()];
-    let weights = preferences.weights.as_ref().unwrap_or(&equal);
-    let (given, asked) = (weights.len() as f64, "as many as there are statistics");
-    require(weights.len() == design.statistics.len(), "number of weights", given, asked)?;
-    for &weight in weights {
-        require((1e-9..=1e9).contains(&weight), "weight", weight, "a number from 1e-9 to 1e9")?;
-    }
-    if preferences.noise == NoiseFamily::Gaussian && design.delta.is_none() {
+    let weights = checked(design, preferences)?;
+    let gaussian = [NoiseFamily::Gaussian, NoiseFamily::Named(NoiseName::GAUSSIAN)];
+    if gaussian.contains(&preferences.noise) && design.delta.is_none() {
         return Err(ReleaseError::Refused(
             "Gaussian noise keeps no pure guarantee: give a delta, or let the noise be chosen"
                 .into(),
         ));
     }
-    let draft = Draft::best(design, weights, preferences)?;
+    let draft = Draft::best(design, &weights, preferences)?;
     let mut numbers = draft.noises.into_iter();
     let mut statistics = Vec::with_capacity(design.statistics.len());
     for statistic in &design.statistics {
@@ -199,6 +232,50 @@ pub fn plan_with(design: &Design, preferences: &Preferences) -> Result<ReleasePl
         delta_of_noise: draft.delta_of_noise,
         reason: draft.reason,
     })
+}
+
+/// The weights, if the design and they are accepted.
+fn checked(design: &Design, preferences: &Preferences) -> Result<Vec<f64>, ReleaseError> {
+    design.check()?;
+    let equal = || vec![1.0; design.statistics.len()];
+    let weights = preferences.weights.clone().unwrap_or_else(equal);
+    let (given, asked) = (weights.len() as f64, "as many as there are statistics");
+    require(weights.len() == design.statistics.len(), "number of weights", given, asked)?;
+    for &weight in &weights {
+        require((1e-9..=1e9).contains(&weight), "weight", weight, "a number from 1e-9 to 1e9")?;
+    }
+    Ok(weights)
+}
+
+/// What each noise would give in place of the one that is planned: all that can be drawn and
+/// charged, whatever is preferred, by the preferred metric. Takes up to seconds.
+///
+/// # Errors
+/// As for [`plan_with`].
+pub fn compare(design: &Design, preferences: &Preferences) -> Result<Comparison, ReleaseError> {
+    let weights = checked(design, preferences)?;
+    let (aim, lines, refusals) = lines(design, &weights, preferences)?;
+    let least = lines.first().map_or(0.0, |line| line.error);
+    let mut alternatives = Vec::with_capacity(lines.len());
+    for line in lines {
+        let mut numbers = line.errors.iter();
+        let mut errors = Vec::with_capacity(design.statistics.len());
+        for statistic in &design.statistics {
+            let moved = design.influence(statistic)?.per_group > 0;
+            errors.push(match statistic {
+                Statistic::Quantiles { .. } => None,
+                Statistic::Count { .. } | Statistic::Units | Statistic::Sum { .. } if moved => {
+                    numbers.next().map(|&error| aim.in_units(error, statistic.step()))
+                }
+                Statistic::Count { .. } | Statistic::Units | Statistic::Sum { .. } => Some(0.0),
+            });
+        }
+        let times_least = (least > 0.0).then(|| line.error / least);
+        alternatives.push(Alternative { mechanism: line.name, errors, times_least });
+    }
+    let refusals = refusals.into_iter().map(|refusal| (refusal.mechanism, refusal.reason));
+    let metric = aim.metric.to_string();
+    Ok(Comparison { metric, alternatives, refusals: refusals.collect() })
 }
 
 impl ReleasePlan {

@@ -37,10 +37,7 @@ impl PlannedStatistic {
 
     /// What one step is, in units of the answer.
     pub fn step(&self) -> f64 {
-        match &self.statistic {
-            Statistic::Sum { grid, .. } => grid.step,
-            Statistic::Count { .. } | Statistic::Units | Statistic::Quantiles { .. } => 1.0,
-        }
+        self.statistic.step()
     }
 
     /// The mechanism by name.

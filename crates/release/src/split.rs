@@ -2,10 +2,11 @@
 
 use crate::UnitInfluence;
 use crate::added_noise::{AddedNoise, ranking};
+use crate::aim::Aim;
 use crate::error::ReleaseError;
 use crate::quantiles::LOSS_OF_SHARES;
 use reticent_accounting::{Accountant, Composition, GaussianDp, ZeroConcentratedDp};
-use reticent_choice::Candidate;
+use reticent_choice::{Candidate, Considered, Refusal, ReleaseRanking};
 use reticent_events::Event;
 use reticent_mechanisms::{Delta, Distance, Epsilon, GaussianMechanism, GaussianMethod, Mechanism};
 use reticent_numerics::rounding::{add_up, div_down, mul_down, mul_up};
@@ -15,17 +16,16 @@ use reticent_numerics::rounding::{add_up, div_down, mul_down, mul_up};
 pub(crate) struct Number {
     pub(crate) influence: UnitInfluence,
     pub(crate) weight: f64,
+    /// What one step is, in units of the answer.
+    pub(crate) step: f64,
 }
 
-/// `w E N^2 / s^2` over all numbers: what the split and the choice of noise make small. Each error
-/// counts relative to what one unit can do in one group.
-pub(crate) fn weighted_square_error<'a>(
-    parts: impl IntoIterator<Item = (&'a Number, &'a AddedNoise)>,
-) -> f64 {
-    let one = |(number, noise): (&Number, &AddedNoise)| {
-        number.weight * noise.mean_square().upper() / (number.influence.per_group as f64).powi(2)
-    };
-    parts.into_iter().map(one).sum()
+/// `w e^2` over all numbers, for their errors `e` in steps made relative: what the choice of noise
+/// makes small.
+pub(crate) fn weighted_square_error(aim: &Aim, numbers: &[Number], errors: &[f64]) -> f64 {
+    let one =
+        |(number, &error): (&Number, &f64)| number.weight * aim.relative(error, number).powi(2);
+    numbers.iter().zip(errors).map(one).sum()
 }
 
 /// `parts / all` of a loss or a delta, rounded down.
@@ -48,12 +48,16 @@ pub(crate) struct ByGroup {
     pub(crate) noises: Vec<AddedNoise>,
     /// What the noises spend of `delta`, rounded up.
     pub(crate) delta: f64,
-    /// Each mechanism that could serve all numbers, with its [`weighted_square_error`].
-    pub(crate) alternatives: Vec<(&'static str, f64)>,
+    /// Each mechanism that could serve all numbers, with its error for each, in steps.
+    pub(crate) alternatives: Vec<(&'static str, Vec<f64>)>,
+    /// What could not, with the reason.
+    pub(crate) refusals: Vec<Refusal>,
 }
 
 /// Noise for several numbers of one release, each in each group by itself: the best that
 /// [`reticent_choice`] knows for one integer.
+///
+/// The shares are those of least mean square error, whatever the metric.
 ///
 /// # Derivation
 /// A unit moves each number by at most `s_i` in each of at most `k` groups, so that noise that is
@@ -66,14 +70,15 @@ pub(crate) struct ByGroup {
 /// # Errors
 /// If noise cannot be made.
 pub(crate) fn noises_by_group(
+    aim: &Aim,
     numbers: &[Number],
     epsilon: f64,
     delta: Option<f64>,
 ) -> Result<ByGroup, ReleaseError> {
     let all: f64 = numbers.iter().map(|number| number.weight.cbrt()).sum();
-    let mut found = ByGroup { noises: Vec::new(), delta: 0.0, alternatives: Vec::new() };
+    let mut found = ByGroup { noises: vec![], delta: 0.0, alternatives: vec![], refusals: vec![] };
     for (index, number) in numbers.iter().enumerate() {
-        let UnitInfluence { per_group, groups } = number.influence;
+        let groups = number.influence.groups;
         // Refused by the name of the sensitivity, if it is beyond what integers can hold.
         number.influence.l1()?;
         let (each, parts) = (f64::from(groups), numbers.len() as f64);
@@ -82,43 +87,98 @@ pub(crate) fn noises_by_group(
             _ => share(epsilon, number.weight.cbrt(), all),
         };
         let loss = share(of_number, 1.0, each);
-        let mut candidates = ranking(per_group, loss, None)?.candidates;
-        if let Some(delta) = delta {
-            let delta = share(share(delta, 1.0, parts), 1.0, each);
-            // Where a budget is too small for noise with a delta, other noise serves.
-            if let Ok(approximate) = ranking(per_group, loss, Some(delta)) {
-                let pure = |name: &str| candidates.iter().any(|known| known.name == name);
-                let new: Vec<_> =
-                    approximate.candidates.into_iter().filter(|other| !pure(other.name)).collect();
-                let least = |list: &[Candidate]| list.first().map_or(f64::INFINITY, error);
-                if WORTH_A_DELTA * least(&new) < least(&candidates) {
-                    candidates.splice(0..0, new);
-                } else {
-                    candidates.extend(new);
+        let delta = delta.map(|delta| share(share(delta, 1.0, parts), 1.0, each));
+        let ReleaseRanking { candidates, refusals } = ranked(aim, number, loss, delta)?;
+        let errors: Vec<_> =
+            candidates.iter().map(|candidate| (candidate.name, vec![error(candidate)])).collect();
+        found.alternatives = if index == 0 { errors } else { joined(found.alternatives, &errors) };
+        let new = |refusal: &Refusal| {
+            found.refusals.iter().all(|known| known.mechanism != refusal.mechanism)
+        };
+        let refusals: Vec<Refusal> = refusals.into_iter().filter(new).collect();
+        found.refusals.extend(refusals);
+        let noise = AddedNoise::first(candidates, groups).map_err(|nothing| {
+            let reason = found.refusals.first().map(|refusal| refusal.reason.as_str());
+            match (aim.considered, reason) {
+                (Considered::Only(name), Some(reason)) => {
+                    ReleaseError::Refused(format!("{name} noise cannot serve here: {reason}"))
                 }
+                (Considered::Only(name), None) => ReleaseError::Refused(format!(
+                    "{name} noise cannot serve here: no noise of it for this budget can be drawn"
+                )),
+                _ => nothing,
             }
-        }
-        let square =
-            |candidate: &Candidate| number.weight * (error(candidate) / per_group as f64).powi(2);
-        let squares: Vec<_> =
-            candidates.iter().map(|candidate| (candidate.name, square(candidate))).collect();
-        found.alternatives =
-            if index == 0 { squares } else { added(&found.alternatives, &squares) };
-        let noise = AddedNoise::first(candidates, groups)?;
+        })?;
         found.delta = add_up(found.delta, noise.delta());
         found.noises.push(noise);
     }
     Ok(found)
 }
 
+/// The noise of one number in one group, the best first: without a `delta`, and where there is one
+/// also with it. Noise that spends it must be worth it.
+fn ranked(
+    aim: &Aim,
+    number: &Number,
+    epsilon: f64,
+    delta: Option<f64>,
+) -> Result<ReleaseRanking, ReleaseError> {
+    let metric = aim.in_steps(number.step);
+    let of = |delta: Option<f64>| {
+        ranking(number.influence.per_group, epsilon, delta, metric.clone(), aim.considered)
+    };
+    let mut found = of(None)?;
+    let Some(delta) = delta else {
+        if found.candidates.is_empty() && found.refusals.is_empty() {
+            found.refusals.extend(needs_delta(aim.considered));
+        }
+        return Ok(found);
+    };
+    // Where a budget is too small for noise with a delta, other noise serves.
+    let Ok(ReleaseRanking { candidates: mut new, refusals }) = of(Some(delta)) else {
+        return Ok(found);
+    };
+    found.refusals.extend(refusals);
+    // Noise that there is of both kinds has one line: that of its better kind.
+    let better = |one: &Candidate, others: &[Candidate]| {
+        let worth = |other: &Candidate| WORTH_A_DELTA * error(one) < error(other);
+        others.iter().all(|other| other.name != one.name || worth(other))
+    };
+    new.retain(|one| better(one, &found.candidates));
+    found.candidates.retain(|one| new.iter().all(|other| other.name != one.name));
+    let least = |list: &[Candidate]| list.first().map_or(f64::INFINITY, error);
+    if WORTH_A_DELTA * least(&new) < least(&found.candidates) {
+        found.candidates.splice(0..0, new);
+    } else {
+        found.candidates.extend(new);
+    }
+    let served = |refusal: &Refusal| {
+        found.candidates.iter().all(|candidate| candidate.name != refusal.mechanism)
+    };
+    found.refusals.retain(served);
+    Ok(found)
+}
+
+/// Why noise that was named is in no ranking of a pure budget.
+fn needs_delta(considered: Considered) -> Option<Refusal> {
+    let Considered::Only(name) = considered else { return None };
+    let reason = "its guarantee has a delta, and the budget is pure; give a delta to allow it";
+    Some(Refusal { mechanism: name.as_str(), reason: reason.into() })
+}
+
 fn error(candidate: &Candidate) -> f64 {
     candidate.error.upper()
 }
 
-/// The sums for the names that both have.
-fn added(some: &[(&'static str, f64)], others: &[(&'static str, f64)]) -> Vec<(&'static str, f64)> {
-    let both = some.iter().filter_map(|&(name, square)| {
-        others.iter().find(|other| other.0 == name).map(|other| (name, square + other.1))
+/// For the names that both have, the errors of one more number.
+fn joined(
+    some: Vec<(&'static str, Vec<f64>)>,
+    others: &[(&'static str, Vec<f64>)],
+) -> Vec<(&'static str, Vec<f64>)> {
+    let both = some.into_iter().filter_map(|(name, mut errors)| {
+        let other = others.iter().find(|other| other.0 == name)?;
+        errors.extend(&other.1);
+        Some((name, errors))
     });
     both.collect()
 }
@@ -233,9 +293,15 @@ pub(crate) fn round_loss(
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::AnswerMetric;
+    use reticent_choice::Metric;
+
+    fn squares() -> Aim {
+        Aim::new(AnswerMetric::RootMeanSquare, Considered::Quick).expect("valid")
+    }
 
     fn pure_noises(numbers: &[Number], epsilon: f64) -> Vec<AddedNoise> {
-        noises_by_group(numbers, epsilon, None).expect("valid").noises
+        noises_by_group(&squares(), numbers, epsilon, None).expect("valid").noises
     }
 
     fn scale_of(noise: &AddedNoise) -> f64 {
@@ -243,7 +309,7 @@ mod tests {
     }
 
     fn number(per_group: u64, groups: u32, weight: f64) -> Number {
-        Number { influence: UnitInfluence { per_group, groups }, weight }
+        Number { influence: UnitInfluence { per_group, groups }, weight, step: 1.0 }
     }
 
     #[test]
@@ -263,7 +329,9 @@ mod tests {
     fn the_split_is_the_best_one() {
         let numbers = [number(1, 4, 1.0), number(1000, 4, 8.0), number(50, 4, 0.3)];
         let gaussians = gaussian_noises(&numbers, 1.0, 1e-6).expect("valid");
-        let best = weighted_square_error(numbers.iter().zip(&gaussians));
+        let errors: Vec<f64> =
+            gaussians.iter().map(|noise| noise.error(&Metric::RootMeanSquare)).collect();
+        let best = weighted_square_error(&squares(), &numbers, &errors);
         let counts = numbers.map(|n| number(1, 4, n.weight));
         let laplaces = pure_noises(&counts, 1.0);
         let pure_best: f64 =

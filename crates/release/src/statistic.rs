@@ -58,6 +58,14 @@ impl Statistic {
             Statistic::Count { .. } | Statistic::Units => None,
         }
     }
+
+    /// What one step is, in units of the answer.
+    pub fn step(&self) -> f64 {
+        match self {
+            Statistic::Sum { grid, .. } => grid.step,
+            Statistic::Count { .. } | Statistic::Units | Statistic::Quantiles { .. } => 1.0,
+        }
+    }
 }
 
 /// Which groups an answer has.

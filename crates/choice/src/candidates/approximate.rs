@@ -10,7 +10,7 @@ use reticent_mechanisms::{
 };
 
 /// Why a mechanism with a delta does not serve a pure budget.
-const NEEDS_DELTA: &str =
+pub(super) const NEEDS_DELTA: &str =
     "its guarantee has a delta, and the budget is pure; give a delta to allow it";
 
 /// All releases are calibrated at once: `n` Gaussian releases are one with `sqrt(n)` times the

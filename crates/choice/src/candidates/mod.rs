@@ -2,11 +2,13 @@
 
 mod approximate;
 mod bounded;
+mod for_release;
 mod generalized_gaussian;
 mod optimal;
 mod pure;
 mod random_scale;
 
+pub(crate) use for_release::for_release;
 pub(crate) use optimal::optimal;
 pub(crate) use pure::pure_limit;
 
@@ -80,18 +82,9 @@ pub(crate) fn all(
     });
     reached("random-scale-laplace");
     let laplace = random_scale::random_scale_laplace(requirements);
-    single.into_iter().chain(laplace).collect()
-}
-
-/// Tries the mechanisms for one integer in each group of a release: see
-/// [`crate::choose_for_release`].
-pub(crate) fn for_release(requirements: &Requirements) -> Vec<Outcome> {
-    vec![
-        pure::discrete_laplace(requirements),
-        pure::integer_staircase(requirements),
-        approximate::truncated_laplace(requirements),
-        optimal::small(requirements),
-    ]
+    reached("random-scale-gaussian");
+    let gaussian = random_scale::random_scale_gaussian(requirements);
+    single.into_iter().chain(laplace).chain([gaussian]).collect()
 }
 
 impl Candidate {

@@ -97,6 +97,14 @@ pub(super) fn integer_staircase(requirements: &Requirements) -> Outcome {
     if error(&second) < error(&first) { second } else { first }
 }
 
+/// The same by name: for a sensitivity of 1, too.
+pub(super) fn named_integer_staircase(requirements: &Requirements) -> Outcome {
+    if requirements.query.l1() == 1.0 && requirements.query.dimension() == 1 {
+        return staircase_at(requirements, 0.5);
+    }
+    integer_staircase(requirements)
+}
+
 fn staircase_at(requirements: &Requirements, gamma: f64) -> Outcome {
     let sensitivity = requirements.query.sensitivity().map_err(failed(STAIRCASE))?;
     let epsilon =

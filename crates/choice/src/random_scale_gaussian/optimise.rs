@@ -1,7 +1,7 @@
 //! Case II as a thing one can run: a query, a budget and a metric in, the noise of a family out.
 
 use super::families::Search;
-use super::{SigmaFamily, SigmaLoss, best_sigmas};
+use super::{BestSigmas, SigmaFamily, SigmaLoss, best_sigmas};
 use crate::error::ChoiceError;
 use crate::error_law::Additive;
 use crate::metric::Metric;
@@ -44,7 +44,7 @@ impl OptimisedGaussian {
 }
 
 /// The law of each number that a mechanism releases.
-fn law_of(
+pub(crate) fn law_of(
     mechanism: &RandomScaleGaussianMechanism,
 ) -> Result<Additive<GaussianMixture>, ChoiceError> {
     let components = mechanism.components().to_vec();
@@ -78,47 +78,107 @@ pub fn optimise_gaussian(
     family: SigmaFamily,
     metric: &Metric,
     sensitivity: &Sensitivity,
-    (epsilon, delta): (Epsilon, Delta),
+    budget: (Epsilon, Delta),
 ) -> Result<OptimisedGaussian, ChoiceError> {
-    let loss = SigmaLoss::of(metric).ok_or_else(|| {
+    Problem::new(metric, sensitivity, budget)?.optimised(family)
+}
+
+/// The best member of each family, or why there is none, with one proof for all.
+///
+/// # Errors
+/// As for [`optimise_gaussian`].
+pub fn optimise_gaussian_families(
+    metric: &Metric,
+    sensitivity: &Sensitivity,
+    budget: (Epsilon, Delta),
+) -> Result<Vec<(SigmaFamily, Result<OptimisedGaussian, ChoiceError>)>, ChoiceError> {
+    let problem = Problem::new(metric, sensitivity, budget)?;
+    Ok(SigmaFamily::ALL.map(|family| (family, problem.optimised(family))).into())
+}
+
+/// The two standard deviations of least loss that are found without a programme, and so without a
+/// proof of how far others could go. Not yet stretched until the guarantee is proved.
+pub(crate) fn quick_two_points(
+    metric: &Metric,
+    distance: Distance,
+    (epsilon, delta): (Epsilon, Delta),
+) -> Result<Vec<(f64, f64)>, ChoiceError> {
+    let loss = loss_of(metric)?;
+    let plain = plain(distance, (epsilon, delta))?.scale();
+    member(SigmaFamily::TwoPoint, &loss, distance, (epsilon, delta), plain)
+}
+
+fn loss_of(metric: &Metric) -> Result<SigmaLoss, ChoiceError> {
+    SigmaLoss::of(metric).ok_or_else(|| {
         ChoiceError::Meaningless(format!(
             "the metric is {metric}, but the scale of Gaussian noise is optimised for expected \
              losses: l1, l2, usefulness:T, loss:FILE or expression:TEXT"
         ))
-    })?;
-    let distance = Distance::new(sensitivity.of_one_number("Gaussian noise of random scale")?)?;
-    let best = best_sigmas(&loss, distance, epsilon, delta)?;
-    let shape = match family {
-        SigmaFamily::Discrete => best.sigmas,
-        SigmaFamily::TwoPoint
-        | SigmaFamily::Gamma
-        | SigmaFamily::Uniform
-        | SigmaFamily::TruncatedGaussian => {
-            member(family, &loss, distance, (epsilon, delta), best.plain)?
-        }
-    };
-    let mechanism = RandomScaleGaussianMechanism::calibrate(shape, sensitivity, (epsilon, delta))?;
-    let error = metric.error(&law_of(&mechanism)?, 1);
-    let plain =
-        GaussianMechanism::calibrate(GaussianMethod::Analytic, &distance.into(), (epsilon, delta))?;
-    let plain = match plain.errors() {
-        Some(errors) => {
-            metric.error(&Additive::new(reticent_noise::Gaussian, plain.scale(), &errors), 1)
-        }
-        None => Bounds::WHOLE_LINE,
-    };
-    let least = match metric {
-        Metric::RootMeanSquare => sqrt_down(best.floor.max(0.0)),
-        Metric::MeanAbsolute
-        | Metric::Maximum
-        | Metric::MaximumQuantile(_)
-        | Metric::Entropy
-        | Metric::Usefulness(_)
-        | Metric::Quantile(_)
-        | Metric::Loss(_) => best.floor,
-    };
-    let (metric, is_plain) = (metric.clone(), best.is_plain);
-    Ok(OptimisedGaussian { family, metric, mechanism, error, plain, least, is_plain })
+    })
+}
+
+fn plain(distance: Distance, budget: (Epsilon, Delta)) -> Result<GaussianMechanism, ChoiceError> {
+    Ok(GaussianMechanism::calibrate(GaussianMethod::Analytic, &distance.into(), budget)?)
+}
+
+/// One number, a budget and a metric, with what the programme found.
+struct Problem<'a> {
+    metric: &'a Metric,
+    sensitivity: &'a Sensitivity,
+    budget: (Epsilon, Delta),
+    loss: SigmaLoss,
+    distance: Distance,
+    best: BestSigmas,
+    /// The error of plain Gaussian noise.
+    plain: Bounds,
+}
+
+impl<'a> Problem<'a> {
+    fn new(
+        metric: &'a Metric,
+        sensitivity: &'a Sensitivity,
+        budget: (Epsilon, Delta),
+    ) -> Result<Self, ChoiceError> {
+        let loss = loss_of(metric)?;
+        let distance = Distance::new(sensitivity.of_one_number("Gaussian noise of random scale")?)?;
+        let best = best_sigmas(&loss, distance, budget.0, budget.1)?;
+        let plain = plain(distance, budget)?;
+        let plain = match plain.errors() {
+            Some(errors) => {
+                metric.error(&Additive::new(reticent_noise::Gaussian, plain.scale(), &errors), 1)
+            }
+            None => Bounds::WHOLE_LINE,
+        };
+        Ok(Problem { metric, sensitivity, budget, loss, distance, best, plain })
+    }
+
+    fn optimised(&self, family: SigmaFamily) -> Result<OptimisedGaussian, ChoiceError> {
+        let shape = match family {
+            SigmaFamily::Discrete => self.best.sigmas.clone(),
+            SigmaFamily::TwoPoint
+            | SigmaFamily::Gamma
+            | SigmaFamily::Uniform
+            | SigmaFamily::TruncatedGaussian => {
+                member(family, &self.loss, self.distance, self.budget, self.best.plain)?
+            }
+        };
+        let mechanism =
+            RandomScaleGaussianMechanism::calibrate(shape, self.sensitivity, self.budget)?;
+        let error = self.metric.error(&law_of(&mechanism)?, 1);
+        let least = match self.metric {
+            Metric::RootMeanSquare => sqrt_down(self.best.floor.max(0.0)),
+            Metric::MeanAbsolute
+            | Metric::Maximum
+            | Metric::MaximumQuantile(_)
+            | Metric::Entropy
+            | Metric::Usefulness(_)
+            | Metric::Quantile(_)
+            | Metric::Loss(_) => self.best.floor,
+        };
+        let (metric, is_plain) = (self.metric.clone(), self.best.is_plain);
+        let plain = self.plain;
+        Ok(OptimisedGaussian { family, metric, mechanism, error, plain, least, is_plain })
+    }
 }
 
 /// The best member of a family but the discrete one, to be stretched until its guarantee is proved.
