@@ -25,5 +25,6 @@ pub use answer::{Answer, Opened};
 pub use error::QueryError;
 pub use prepare::{Prepared, prepare};
 pub use reticent_engine::EngineError;
+pub use reticent_release::{AnswerMetric, Comparison, NoiseName};
 pub use reticent_sources::{MemorySource, Source, SourceError, TableSources, draft};
 pub use sql::{Aggregation, Formula, Key, Options, Output};

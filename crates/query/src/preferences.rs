@@ -1,7 +1,7 @@
 //! What of a query matters to the noise beyond its statistics.
 
 use crate::sql::{Aggregation, Formula};
-use reticent_release::{NoiseFamily, Preferences, Statistic};
+use reticent_release::{AnswerMetric, NoiseFamily, Preferences, Statistic};
 
 /// The weight of a count that only averages divide by.
 ///
@@ -17,6 +17,7 @@ const OF_DIVISOR: f64 = 1.0 / 3.0;
 pub(crate) fn preferences(
     aggregation: &Aggregation,
     statistics: &[Statistic],
+    metric: Option<AnswerMetric>,
     noise: NoiseFamily,
 ) -> Preferences {
     let divides = |index: usize| {
@@ -32,5 +33,5 @@ pub(crate) fn preferences(
     let select_by = statistics
         .iter()
         .position(|statistic| matches!(statistic, Statistic::Count { column: None, .. }));
-    Preferences { weights: Some(weights), noise, select_by }
+    Preferences { weights: Some(weights), metric, noise, select_by }
 }

@@ -17,7 +17,10 @@ use datafusion::sql::sqlparser::parser::Parser;
 use datafusion::sql::sqlparser::tokenizer::{Token, TokenWithSpan};
 use reticent_engine::{Embedded, public_state, tables_of};
 use reticent_policy::{Accounting, Policy};
-use reticent_release::{Design, Groups, NoiseFamily, ReleasePlan, plan_with};
+use reticent_release::{
+    AnswerMetric, Comparison, Design, Groups, NoiseFamily, NoiseName, Preferences, ReleasePlan,
+    compare, plan_with,
+};
 use reticent_sources::TableSources;
 use std::collections::HashMap;
 
@@ -65,6 +68,10 @@ pub struct Prepared {
     pub aggregation: Aggregation,
     /// The noise, and what it costs.
     pub plan: ReleasePlan,
+    /// By what the noise was judged, if that was said.
+    pub metric: Option<AnswerMetric>,
+    /// The noise by name, if that was said.
+    pub mechanism: Option<NoiseName>,
     /// The query in a form that does not depend on spaces, comments, or the case of keywords and of
     /// names that are not quoted, without its options.
     pub sql: String,
@@ -74,6 +81,8 @@ pub struct Prepared {
     pub epsilon: f64,
     /// What it may cost in delta, if anything.
     pub delta: Option<f64>,
+    pub(crate) design: Design,
+    pub(crate) preferences: Preferences,
     /// The rest of the query, over the table of released figures.
     pub(crate) after: LogicalPlan,
     pub(crate) engine: Embedded,
@@ -82,6 +91,16 @@ pub struct Prepared {
 impl std::fmt::Debug for Prepared {
     fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         write!(out, "Prepared {{ sql: {:?} }}", self.sql)
+    }
+}
+
+impl Prepared {
+    /// What each noise would give in place of the one that is planned. Takes up to seconds.
+    ///
+    /// # Errors
+    /// None that planning did not have.
+    pub fn compare(&self) -> Result<Comparison, QueryError> {
+        Ok(compare(&self.design, &self.preferences)?)
     }
 }
 
@@ -170,13 +189,15 @@ pub async fn prepare<'a>(
     state.create_physical_plan(&after).await.map_err(planner)?;
 
     let (epsilon, delta) = price(policy, &options)?;
-    let noise = match (policy.budget().accounting(), delta) {
-        (_, None) => NoiseFamily::Pure,
-        (Accounting::Basic, Some(_)) => NoiseFamily::LeastError,
+    let Options { metric, mechanism, .. } = options;
+    let noise = match (mechanism, policy.budget().accounting(), delta) {
+        (Some(name), _, _) => NoiseFamily::Named(name),
+        (None, _, None) => NoiseFamily::Pure,
+        (None, Accounting::Basic, Some(_)) => NoiseFamily::LeastError,
         // In this currency Gaussian noise costs a small part of what pure noise does.
-        (Accounting::ZeroConcentrated, Some(_)) => NoiseFamily::Gaussian,
+        (None, Accounting::ZeroConcentrated, Some(_)) => NoiseFamily::Gaussian,
     };
-    let preferences = preferences(&aggregation, &statistics, noise);
+    let preferences = preferences(&aggregation, &statistics, metric, noise);
     let design = Design {
         statistics,
         groups: aggregation.public_groups().map_or(Groups::Found, Groups::Public),
@@ -185,7 +206,20 @@ pub async fn prepare<'a>(
         delta,
     };
     let plan = plan_with(&design, &preferences)?;
-    Ok(Prepared { aggregation, plan, sql, columns: names, epsilon, delta, after, engine })
+    Ok(Prepared {
+        aggregation,
+        plan,
+        metric,
+        mechanism,
+        sql,
+        columns: names,
+        epsilon,
+        delta,
+        design,
+        preferences,
+        after,
+        engine,
+    })
 }
 
 /// Refuses what would make a tree too deep to walk: the parser counts parentheses, but a chain of

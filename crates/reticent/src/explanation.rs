@@ -6,6 +6,7 @@ use crate::limits::limits;
 use crate::question::Question;
 use reticent_ledger::{Amounts, Quote};
 use reticent_policy::Policy;
+use reticent_query::Comparison;
 use serde::Serialize;
 
 /// What is known of a query beforehand.
@@ -27,12 +28,65 @@ pub struct Explanation {
     pub statistics: Vec<StatisticRecord>,
     /// Why this noise.
     pub reason: String,
+    /// What each noise would give.
+    pub comparison: NoiseComparison,
     /// What the ledger says to it, as it stands.
     pub ledger: LedgerAnswer,
     /// The currency in which the ledger counts: `epsilon` or `rho`.
     pub unit: String,
     /// The rows that are counted, as a plan.
     pub plan: String,
+}
+
+/// What each noise would give for the statistics of a query, at the same cost.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct NoiseComparison {
+    /// The metric, as it is written: `l2` where none was given.
+    pub metric: String,
+    /// What could serve, the best first. Empty where no noise is added to numbers.
+    pub alternatives: Vec<NoiseAlternative>,
+    /// What could not.
+    pub refusals: Vec<NoiseRefusal>,
+}
+
+/// Noise that could serve.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct NoiseAlternative {
+    /// Its name, or several where statistics would get different noise.
+    pub mechanism: String,
+    /// The error of each statistic by the metric, in units of the answer, rounded up; none for
+    /// quantiles.
+    pub errors: Vec<Option<f64>>,
+    /// How many times the least error of all statistics together it has; none where that is 0.
+    pub times_least: Option<f64>,
+}
+
+/// Noise that could not serve.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct NoiseRefusal {
+    /// Its name.
+    pub mechanism: String,
+    /// Why.
+    pub reason: String,
+}
+
+impl NoiseComparison {
+    fn of(comparison: &Comparison) -> Self {
+        let alternatives = comparison.alternatives.iter().map(|one| NoiseAlternative {
+            mechanism: one.mechanism.clone(),
+            errors: one.errors.clone(),
+            times_least: one.times_least,
+        });
+        let refusals = comparison.refusals.iter().map(|(mechanism, reason)| NoiseRefusal {
+            mechanism: (*mechanism).to_owned(),
+            reason: reason.clone(),
+        });
+        NoiseComparison {
+            metric: comparison.metric.clone(),
+            alternatives: alternatives.collect(),
+            refusals: refusals.collect(),
+        }
+    }
 }
 
 /// Which groups a query shows.
@@ -82,6 +136,7 @@ impl Explanation {
         policy: &Policy,
         question: &Question,
         quote: Result<Option<Quote>, Error>,
+        comparison: &Comparison,
     ) -> Result<Self, Error> {
         let ledger = match quote.map_err(|error| question.refusal(error)) {
             Ok(None) => {
@@ -112,6 +167,7 @@ impl Explanation {
             has_unit: prepared.aggregation.has_unit,
             statistics: question.statistics.clone(),
             reason: prepared.plan.reason().to_owned(),
+            comparison: NoiseComparison::of(comparison),
             ledger,
             unit: limits(policy.budget())?.unit().to_string(),
             plan: prepared.aggregation.rows_as_written(),

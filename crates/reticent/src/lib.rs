@@ -77,7 +77,9 @@ mod session;
 pub use answer::{Answer, Cell, Cost, Record, Remaining, SelectionRecord, StatisticRecord};
 pub use error::{Error, ErrorKind, Remedy};
 #[cfg(feature = "sql")]
-pub use explanation::{Explanation, Groups, LedgerAnswer};
+pub use explanation::{
+    Explanation, Groups, LedgerAnswer, NoiseAlternative, NoiseComparison, NoiseRefusal,
+};
 #[cfg(feature = "sql")]
 pub use limits::limits;
 #[cfg(feature = "sql")]

@@ -10,7 +10,7 @@ use reticent_events::Event;
 use reticent_ledger::{Admission, ChargeRequest, Digest, Ledger, LedgerError, StoredAnswer};
 use reticent_noise::randomness::SecureRandom;
 use reticent_policy::Accounting;
-use reticent_query::{Options, Prepared, prepare};
+use reticent_query::{AnswerMetric, NoiseName, Options, Prepared, prepare};
 use std::fmt;
 use std::pin::Pin;
 use std::sync::Arc;
@@ -88,7 +88,20 @@ impl<'a> Ask<'a> {
         self
     }
 
-    /// All four of these, where they are given.
+    /// By what the noise is judged and chosen, from everything that there is; otherwise by the root
+    /// mean square error.
+    pub fn metric(mut self, metric: AnswerMetric) -> Self {
+        self.options.metric = Some(metric);
+        self
+    }
+
+    /// The noise by name; otherwise it is chosen.
+    pub fn mechanism(mut self, mechanism: NoiseName) -> Self {
+        self.options.mechanism = Some(mechanism);
+        self
+    }
+
+    /// All six of these, where they are given.
     pub fn options(mut self, options: Options) -> Self {
         self.options = options;
         self
@@ -118,9 +131,12 @@ impl<'a> Ask<'a> {
     /// If it cannot be answered under the policy.
     pub async fn explain(self) -> Result<Explanation, Error> {
         let question = self.question().await?;
-        let request = question.request.clone();
-        let quote = self.session.blocking(move |session| session.quote(&request)).await;
-        Explanation::new(self.session.policy(), &question, quote)
+        let compute = move |session: &Session| {
+            let quote = session.quote(&question.request);
+            let comparison = question.prepared.compare()?;
+            Explanation::new(session.policy(), &question, quote, &comparison)
+        };
+        self.session.blocking(compute).await
     }
 
     /// Reads, plans and prices the query. Only public tables are opened.
@@ -132,16 +148,24 @@ impl<'a> Ask<'a> {
         let prepared = prepare(policy, &self.sql, self.options).await?;
         let aggregation = &prepared.aggregation;
         let accounting = policy.budget().accounting();
-        let fingerprint = Digest::of(&[
+        let (policy_text, epsilon) = (policy.fingerprint_text(), prepared.epsilon.to_be_bytes());
+        let delta = prepared.delta.unwrap_or(0.0).to_be_bytes();
+        let [groups, rows] = [aggregation.max_groups, aggregation.max_rows].map(u32::to_be_bytes);
+        let metric = prepared.metric.as_ref().map(|metric| format!("metric {metric}"));
+        let mechanism = prepared.mechanism.map(|name| format!("mechanism {name}"));
+        let mut parts: Vec<&[u8]> = vec![
             b"reticent answer 1",
-            policy.fingerprint_text().as_bytes(),
+            policy_text.as_bytes(),
             stable_name(accounting),
             prepared.sql.as_bytes(),
-            &prepared.epsilon.to_be_bytes(),
-            &prepared.delta.unwrap_or(0.0).to_be_bytes(),
-            &aggregation.max_groups.to_be_bytes(),
-            &aggregation.max_rows.to_be_bytes(),
-        ]);
+            &epsilon,
+            &delta,
+            &groups,
+            &rows,
+        ];
+        // Answers from before there were these two keep their fingerprints.
+        parts.extend(metric.iter().chain(&mechanism).map(String::as_bytes));
+        let fingerprint = Digest::of(&parts);
         // Under basic accounting a guarantee with a delta is charged as it is stated,
         // (epsilon, delta); everything else by the noise itself.
         let guarantee = prepared.plan.guarantee();

@@ -6,7 +6,7 @@ use crate::answer_table::size_of_group;
 use crate::failure::{Failure, command};
 use crate::output::Output;
 use crate::table::Table;
-use reticent::{Explanation, Groups, LedgerAnswer};
+use reticent::{Explanation, Groups, LedgerAnswer, NoiseComparison};
 use reticent_numerics::digits::{rounded, rounded_down, rounded_up};
 use std::path::Path;
 
@@ -38,6 +38,43 @@ pub fn made_by(first_query: bool, policy: &Path) -> String {
 /// A number of things.
 fn counted(number: u32, thing: &str) -> String {
     if number == 1 { format!("1 {thing}") } else { format!("{number} {thing}s") }
+}
+
+/// What each noise would give, in a table, and why others give nothing.
+fn comparison(explanation: &Explanation) -> String {
+    let NoiseComparison { metric, alternatives, refusals } = &explanation.comparison;
+    if alternatives.is_empty() {
+        return String::new();
+    }
+    let what = match metric.split_once(':') {
+        Some(("usefulness", distance)) => format!("how often its error is above {distance}"),
+        Some(("quantile", q)) => format!("what its error is within with probability {q}"),
+        _ if metric == "l1" => "its mean absolute error".to_owned(),
+        _ if metric == "entropy" => "the entropy of its noise, in nats".to_owned(),
+        _ => "its root mean square error".to_owned(),
+    };
+    let shown = explanation.statistics.iter().enumerate();
+    let shown: Vec<(usize, &str)> = shown
+        .filter(|(index, _)| alternatives.iter().all(|one| one.errors[*index].is_some()))
+        .map(|(index, statistic)| (index, statistic.statistic.as_str()))
+        .collect();
+    let names = shown.iter().map(|(_, name)| *name);
+    let heading: Vec<&str> = ["noise"].into_iter().chain(names).chain(["times"]).collect();
+    let mut table = Table::with_heading(&heading);
+    for one in alternatives {
+        let errors =
+            shown.iter().map(|(index, _)| one.errors[*index].map_or("-".into(), rounded_up));
+        let times = one.times_least.map_or_else(|| "-".to_owned(), rounded);
+        table.cells([one.mechanism.clone()].into_iter().chain(errors).chain([times]));
+    }
+    let mut text = format!(
+        "\nWhat each noise would give at this cost ({metric}: {what}):\n{}",
+        table.render()
+    );
+    for refused in refusals {
+        text.push_str(&format!("{}: {}\n", refused.mechanism, refused.reason));
+    }
+    text
 }
 
 fn table(explanation: &Explanation, policy: &Path) -> String {
@@ -116,6 +153,7 @@ fn table(explanation: &Explanation, policy: &Path) -> String {
         ]);
     }
     text.push_str(&statistics.render());
+    text.push_str(&comparison(explanation));
     text.push_str("\nThe rows that are counted (unit, keys, values):\n");
     for line in explanation.plan.lines() {
         text.push_str(&format!("  {line}\n"));

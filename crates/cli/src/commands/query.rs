@@ -7,7 +7,7 @@ use crate::failure::Failure;
 use crate::options::number;
 use crate::output::Output;
 use crate::scan_progress::ScanProgress;
-use reticent::query::Options;
+use reticent::query::{AnswerMetric, NoiseName, Options};
 use reticent::{Ask, Error, Progress, Session};
 use std::io::{self, IsTerminal, Write};
 use std::path::PathBuf;
@@ -30,6 +30,13 @@ pub struct Asked {
     /// The most rows of one privacy unit that count in one group
     #[arg(long, value_name = "R", value_parser = clap::value_parser!(u32).range(1..))]
     max_rows: Option<u32>,
+    /// What the noise of counts and sums is chosen by: l1, l2, entropy, usefulness:T (how often an
+    /// error is above T) or quantile:Q; otherwise l2
+    #[arg(long, value_name = "M", value_parser = str::parse::<AnswerMetric>)]
+    metric: Option<AnswerMetric>,
+    /// The noise of counts and sums by name; otherwise the best is chosen
+    #[arg(long, value_name = "NAME", value_parser = str::parse::<NoiseName>)]
+    mechanism: Option<NoiseName>,
     /// The query; `-` reads it from standard input
     #[arg(value_name = "SQL")]
     sql: String,
@@ -51,6 +58,8 @@ impl Asked {
             delta: self.delta,
             max_groups: self.max_groups,
             max_rows: self.max_rows,
+            metric: self.metric,
+            mechanism: self.mechanism,
         };
         block_on(async {
             let session = Session::open(&self.policy).await?;

@@ -458,3 +458,129 @@ fn help_names_the_commands() {
         assert!(!reticent(&format!("{command} --help")).done().is_empty());
     }
 }
+
+/// A metric and a mechanism decide about the noise, and about which answer is stored.
+#[test]
+fn noise_by_a_metric_and_by_name() {
+    let folder = Folder::factory_with_budget(
+        "metric",
+        "epsilon = 40.0\nquery_epsilon = 8.0\ndelta = 1e-4\nquery_delta = 0.0\n",
+    );
+    let sql = "SELECT COUNT(*) AS n FROM workers";
+    let asked = |options: &[&str]| {
+        folder.run(&[&["query", "--format", "json"], options, &[sql]].concat()).json()
+    };
+    let plain = asked(&[]);
+    let laplace = asked(&["--mechanism", "laplace"]);
+    assert_eq!(plain["mechanisms"][0]["mechanism"], "discrete-laplace");
+    assert_eq!(laplace["mechanisms"][0]["mechanism"], "laplace");
+    assert!(laplace["reason"].as_str().unwrap().contains("as it was asked for"), "{laplace}");
+    // Each is an answer of its own, and asked again it is the stored one.
+    let useful = asked(&["--metric", "usefulness:0.5"]);
+    assert_eq!((&plain["entry"], &laplace["entry"]), (&json!(1), &json!(2)));
+    assert_eq!(useful["entry"], json!(3));
+    assert_eq!(asked(&["--metric", "usefulness:0.50"]), useful);
+    let in_sql = "SELECT WITH DIFFERENTIAL_PRIVACY OPTIONS(metric = 'usefulness:0.5') COUNT(*) \
+        AS n FROM workers";
+    assert_eq!(folder.ask(in_sql), useful);
+    assert_eq!(folder.spent(), 24.0);
+    // The column can be denoised whatever its noise.
+    assert_eq!(laplace["releases"]["n"]["release"]["event"]["mechanism"], "laplace");
+
+    let explained =
+        folder.run(&["explain", "--format", "json", "--metric", "usefulness:0.5", sql]).json();
+    let compared = &explained["comparison"];
+    assert_eq!(compared["metric"], "usefulness:0.5");
+    let lines = compared["alternatives"].as_array().unwrap();
+    let names: Vec<&str> = lines.iter().map(|line| line["mechanism"].as_str().unwrap()).collect();
+    for name in ["discrete-laplace", "laplace", "random-scale-laplace", "generalized-gaussian"] {
+        assert!(names.contains(&name), "{names:?}");
+    }
+    assert_eq!(names[0], explained["statistics"][0]["mechanism"].as_str().unwrap());
+    let errors: Vec<f64> = lines.iter().map(|line| line["errors"][0].as_f64().unwrap()).collect();
+    assert!(errors.windows(2).all(|pair| pair[0] <= pair[1]), "{errors:?}");
+    // P[|N| > 0.5] for discrete Laplace noise of scale 1/8 is 2 q/(1 + q) with q = e^-8.
+    let q = (-8.0f64).exp();
+    assert!((errors[0] - 2.0 * q / (1.0 + q)).abs() < 1e-9, "{errors:?}");
+    let refused = compared["refusals"].as_array().unwrap();
+    assert!(refused.iter().any(|one| one["mechanism"] == "gaussian"), "{refused:?}");
+    let text = folder.run(&["explain", "--metric", "usefulness:0.5", sql]).done();
+    for expected in ["What each noise would give", "how often its error is above 0.5", "times"] {
+        assert!(text.contains(expected), "{expected}\n{text}");
+    }
+
+    for (options, expected) in [
+        (["--metric", "max"], "usefulness:T"),
+        (["--metric", "usefulness:0"], "usefulness"),
+        (["--metric", "usefulness:nan"], "usefulness"),
+        (["--mechanism", "exponential"], "staircase"),
+        (["--mechanism", "gaussian"], "delta"),
+        (["--mechanism", "optimal"], "delta"),
+    ] {
+        let refused = folder.run(&[&["query"], &options[..], &[sql]].concat());
+        assert_eq!((refused.code, refused.stdout.as_str()), (2, ""), "{refused:?}");
+        assert!(refused.stderr.contains(expected), "{}", refused.stderr);
+    }
+    assert_eq!(folder.spent(), 24.0);
+}
+
+/// Section 5.3 of Balle and Wang: pick-ups and drop-offs by junction, protected for a cab whose
+/// trips are capped by the engine, then smoothed over the street graph.
+#[test]
+fn five_trips_a_cab_are_enforced_by_the_engine() {
+    let folder = Folder::new("cabs");
+    folder.write(
+        "policy.toml",
+        b"[budget]\nepsilon = 700\ndelta = 1e-5\nquery_epsilon = 300\nquery_delta = 1e-6\n\
+          create_ledger = true\n\
+          [tables.trips]\nsource = \"trips.csv\"\nunit = \"cab\"\nmax_groups = 5\nmax_rows = 1\n\
+          [tables.trips.columns]\ncab = { type = \"text\", nullable = false }\n\
+          pickup = { type = \"integer\", bounds = [1, 12], nullable = false }\n\
+          dropoff = { type = \"integer\", bounds = [1, 12], nullable = false }\n",
+    );
+    // Cab k has k trips from different junctions, modulo 12, but the last, which has 60: five from
+    // each. All go to the junction after.
+    let mut trips = "cab,pickup,dropoff\n".to_owned();
+    let mut capped = 0;
+    for cab in 1..=12 {
+        let (junctions, each) = if cab == 12 { (12, 5) } else { (cab, 1) };
+        capped += junctions.min(5);
+        for junction in 0..junctions {
+            let (from, to) = ((cab + junction) % 12 + 1, (cab + junction + 1) % 12 + 1);
+            trips.push_str(&format!("c{cab},{from},{to}\n").repeat(each));
+        }
+    }
+    folder.write("trips.csv", trips.as_bytes());
+    for end in ["pickup", "dropoff"] {
+        let sql = format!("SELECT {end}, COUNT(*) AS trips FROM trips GROUP BY {end}");
+        // At an epsilon of 60 a junction, noise other than zero has a probability below 1e-24.
+        let answer = folder.ask(&sql);
+        let counts: Vec<f64> =
+            column(&answer, 1).iter().map(|count| count.as_f64().unwrap()).collect();
+        assert_eq!(counts.len(), 12);
+        assert_eq!(counts.iter().sum::<f64>(), f64::from(capped), "{counts:?}");
+        assert!(trips.lines().count() - 1 > capped as usize, "nothing was capped");
+        // One cab moves the counts by sqrt(5), not by 5: sigma is that times the exact 4.2246794.
+        let options =
+            ["explain", "--format", "json", "--epsilon", "1", "--mechanism", "gaussian", &sql];
+        let scale = folder.run(&options).json()["statistics"][0]["scale"].as_f64().unwrap();
+        assert!((scale / (5f64.sqrt() * 4.2246794) - 1.0).abs() < 1e-6, "{scale}");
+        // The map is smoothed from the answer alone.
+        folder.write("answer.json", answer.to_string().as_bytes());
+        let input = folder.file("answer.json");
+        let smooth = crate::program::run(
+            &[
+                "denoise",
+                "--method",
+                "trend-filter",
+                "--graph",
+                "grid:3x4",
+                "--input",
+                input.to_str().unwrap(),
+            ],
+            b"",
+        )
+        .done();
+        assert_eq!(smooth.lines().filter(|line| line.contains(',')).count(), 13, "{smooth}");
+    }
+}

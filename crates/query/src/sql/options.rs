@@ -4,6 +4,7 @@
 use crate::error::QueryError;
 use datafusion::sql::sqlparser::dialect::GenericDialect;
 use datafusion::sql::sqlparser::tokenizer::{Token, TokenWithSpan, Tokenizer};
+use reticent_release::{AnswerMetric, NoiseName, ReleaseError};
 
 /// What a query may set for itself. Command-line options take the same names.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -16,6 +17,10 @@ pub struct Options {
     pub max_groups: Option<u32>,
     /// The most rows of one unit that count in one group.
     pub max_rows: Option<u32>,
+    /// By what the noise is judged and chosen; otherwise by the root mean square error.
+    pub metric: Option<AnswerMetric>,
+    /// The noise by name; otherwise it is chosen.
+    pub mechanism: Option<NoiseName>,
 }
 
 impl Options {
@@ -27,10 +32,31 @@ impl Options {
             delta: self.delta.or(others.delta),
             max_groups: self.max_groups.or(others.max_groups),
             max_rows: self.max_rows.or(others.max_rows),
+            metric: self.metric.or(others.metric),
+            mechanism: self.mechanism.or(others.mechanism),
         }
     }
 
-    fn set(&mut self, name: &str, value: f64) -> Result<(), QueryError> {
+    fn set(&mut self, name: &str, value: &Value) -> Result<(), QueryError> {
+        let value = match (name, value) {
+            ("metric", Value::Text(text)) => {
+                return put(&mut self.metric, name, text.parse()?);
+            }
+            ("mechanism", Value::Text(text)) => {
+                let mechanism = text.parse::<NoiseName>().map_err(ReleaseError::from)?;
+                return put(&mut self.mechanism, name, mechanism);
+            }
+            ("metric" | "mechanism", Value::Number(_)) => {
+                let example = if name == "metric" { "usefulness:5" } else { "staircase" };
+                return Err(QueryError::Refused(format!(
+                    "the option {name} is a text, as in {name} = '{example}'"
+                )));
+            }
+            (_, Value::Number(value)) => *value,
+            (_, Value::Text(_)) => {
+                return Err(QueryError::Refused(format!("the option {name} is a number")));
+            }
+        };
         let limit = |slot: &mut Option<u32>| {
             if !(value.fract() == 0.0 && (1.0..=f64::from(u32::MAX)).contains(&value)) {
                 return Err(QueryError::Refused(format!(
@@ -46,10 +72,17 @@ impl Options {
             "max_groups" | "max_groups_contributed" => limit(&mut self.max_groups),
             "max_rows" => limit(&mut self.max_rows),
             _ => Err(QueryError::Refused(format!(
-                "the option {name} is not known: epsilon, delta, max_groups and max_rows are"
+                "the option {name} is not known: epsilon, delta, max_groups, max_rows, metric and \
+                 mechanism are"
             ))),
         }
     }
+}
+
+/// What stands behind the name of an option.
+enum Value {
+    Number(f64),
+    Text(String),
 }
 
 fn put<T>(slot: &mut Option<T>, name: &str, value: T) -> Result<(), QueryError> {
@@ -98,13 +131,16 @@ pub(crate) fn take_options(sql: &str) -> Result<(Vec<TokenWithSpan>, Options), Q
     Ok((tokens, options))
 }
 
-/// `(name = number, ...)` from `at`; where it ends.
+/// `(name = value, ...)` from `at`; where it ends.
 fn read_list(
     tokens: &[TokenWithSpan],
     mut at: usize,
     options: &mut Options,
 ) -> Result<usize, QueryError> {
-    let wrong = || QueryError::Syntax("OPTIONS is followed by (name = number, ...)".to_owned());
+    let wrong = || {
+        let form = "OPTIONS is followed by (name = value, ...), with numbers and 'texts'";
+        QueryError::Syntax(form.to_owned())
+    };
     let token = |at: usize| tokens.get(at).map(|token| &token.token).ok_or_else(wrong);
     if token(at)? != &Token::LParen {
         return Err(wrong());
@@ -118,13 +154,18 @@ fn read_list(
         if token(at + 1)? != &Token::Eq {
             return Err(wrong());
         }
-        let (sign, number) =
+        let (sign, last) =
             if token(at + 2)? == &Token::Minus { (-1.0, at + 3) } else { (1.0, at + 2) };
-        let Token::Number(text, _) = token(number)? else { return Err(wrong()) };
-        let value: f64 = text.parse().map_err(|_| wrong())?;
-        options.set(&name.value.to_lowercase(), sign * value)?;
-        at = number + 2;
-        match token(number + 1)? {
+        let value = match token(last)? {
+            Token::Number(text, _) => {
+                Value::Number(sign * text.parse::<f64>().map_err(|_| wrong())?)
+            }
+            Token::SingleQuotedString(text) if sign > 0.0 => Value::Text(text.clone()),
+            _ => return Err(wrong()),
+        };
+        options.set(&name.value.to_lowercase(), &value)?;
+        at = last + 2;
+        match token(last + 1)? {
             Token::Comma => {}
             Token::RParen => return Ok(at),
             _ => return Err(wrong()),
@@ -143,10 +184,27 @@ mod tests {
         let (tokens, options) = take_options(sql).expect("well formed");
         assert_eq!(
             options,
-            Options { epsilon: Some(0.5), delta: Some(1e-6), max_groups: Some(3), max_rows: None }
+            Options {
+                epsilon: Some(0.5),
+                delta: Some(1e-6),
+                max_groups: Some(3),
+                ..Options::default()
+            }
         );
         let left: Vec<String> = tokens.iter().map(|token| token.token.to_string()).collect();
         assert_eq!(left.join(" "), "select count ( * ) from t");
+    }
+
+    #[test]
+    fn metrics_and_mechanisms_are_texts() {
+        let sql = "SELECT WITH DIFFERENTIAL_PRIVACY OPTIONS(METRIC = 'usefulness:5', \
+            mechanism='random-scale-laplace gamma', epsilon = 2) COUNT(*) FROM t";
+        let (_, options) = take_options(sql).expect("well formed");
+        assert_eq!(options.metric, Some(AnswerMetric::Usefulness(5.0)));
+        let name = options.mechanism.map(NoiseName::as_str);
+        assert_eq!((name, options.epsilon), (Some("random-scale-laplace gamma"), Some(2.0)));
+        let over = Options { metric: Some(AnswerMetric::MeanAbsolute), ..Options::default() };
+        assert_eq!(over.or(options).metric, Some(AnswerMetric::MeanAbsolute));
     }
 
     #[test]
@@ -164,7 +222,15 @@ mod tests {
             ("(max_groups = 0)", "max_groups"),
             ("(max_rows = 1.5)", "max_rows"),
             ("(epsilon 1)", "OPTIONS"),
-            ("(epsilon = 'x')", "OPTIONS"),
+            ("(epsilon = 'x')", "the option epsilon is a number"),
+            ("(epsilon = x)", "OPTIONS"),
+            ("(metric = 5)", "metric = 'usefulness:5'"),
+            ("(metric = 'usefulness:-5')", "`usefulness` is -5"),
+            ("(metric = 'rms')", "l1, l2"),
+            ("(metric = -'l1')", "OPTIONS"),
+            ("(metric = 'l1', metric = 'l2')", "given twice"),
+            ("(mechanism = 'exponential')", "discrete-laplace, staircase"),
+            ("(mechanism = gaussian)", "OPTIONS"),
             ("(epsilon = 1", "OPTIONS"),
         ] {
             let error = take_options(&format!(
