@@ -60,7 +60,7 @@ const fn experiment(
 
 impl Experiment {
     /// All experiments, paper by paper.
-    pub const ALL: [Experiment; 19] = [
+    pub const ALL: [Experiment; 20] = [
         experiment(liu::densities::NAME, Paper::Liu, "Figure 1: densities", liu::densities::run),
         experiment(
             liu::scales::NAME,
@@ -127,6 +127,12 @@ impl Experiment {
             Paper::Mohammady,
             "Figure 3: counting queries",
             r2dp::counting::run,
+        ),
+        experiment(
+            r2dp::gaussian::NAME,
+            Paper::Mohammady,
+            "Case II: Gaussian noise of random scale",
+            r2dp::gaussian::run,
         ),
         experiment(
             zhao::classical::NAME,

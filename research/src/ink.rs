@@ -4,7 +4,7 @@ use reticent_figures::{Ink, Series};
 
 /// The look of a mechanism: a colour for its noise, a variant of it for its calibration or for what
 /// is done with the release. Names that belong together have one row.
-const LOOKS: [(&str, usize, usize); 26] = [
+const LOOKS: [(&str, usize, usize); 27] = [
     ("Laplace", 0, 0),
     ("Laplace, projected to the total", 0, 1),
     ("classical Gaussian", 1, 1),
@@ -23,6 +23,7 @@ const LOOKS: [(&str, usize, usize); 26] = [
     ("R2DP, uniform", 5, 2),
     ("R2DP, truncated Gaussian", 5, 3),
     ("R2DP, combined", 5, 4),
+    ("R2DP, two points", 5, 5),
     ("R2DP, best possible", 5, 0),
     ("staircase", 6, 0),
     ("optimal noise", 6, 1),

@@ -3,7 +3,8 @@
 //!
 //! A cab makes at most 5 trips in an hour, so that the l2 sensitivity of the counts is 5. The paper
 //! says that this can be enforced by preprocessing; it cannot be here, because no file at hand
-//! names the cab of a trip. What is simulated is the release with the noise of that cap. Nor are
+//! names the cab of a trip (docs/how-to/heat-map.md has how the engine enforces it where one does).
+//! What is simulated is the release with the noise of that cap. Nor are
 //! the paper's graph (3,784 junctions) and its hour of September 2014 at hand; here are a graph of
 //! 4,091 junctions, one hour of yellow-taxi trips of January 2015, and hours of a hired-car company
 //! in 2014, which has pick-ups only. Each trip counts at its nearest junction or, as in the paper,
@@ -320,8 +321,9 @@ fn findings(cases: &[Case], (junctions, sections): (usize, usize)) -> Vec<Findin
             "Every driver does a maximum of 5 trips within an hour; it can be enforced by \
              preprocessing the data.",
             "Not here: no file at hand names the cab of a trip. The noise is that of the cap; the \
-             counts are not capped. The pick-ups and the drop-offs are one release each: both \
-             together have the sensitivity 5 sqrt 2."
+             counts are not capped. Of a table that does name it, `reticent query` caps what a cab \
+             counts. The pick-ups and the drop-offs are one release each: both together have the \
+             sensitivity 5 sqrt 2."
                 .into(),
             Verdict::Remark,
         ),

@@ -59,10 +59,10 @@ pub(crate) fn run(setting: &Setting) -> Result<Outcome, ReproductionError> {
             vertical: Axis::linear("P(|error| within the bound)").from_to(0.0, 1.03),
             series: vec![
                 curve("Laplace", 0),
-                Series::line(
+                inked(Series::line(
                     algorithm_1::NAME,
                     rows.iter().filter(|row| row.0 == epsilon).map(|row| (row.1, row.3)).collect(),
-                ),
+                )),
                 curve("R2DP, best possible", 1),
                 curve("staircase of each bound (best of all noise)", 3),
             ],

@@ -20,8 +20,8 @@ pub(crate) const NAME: &str = "r2dp-usefulness";
 /// Error bounds, in sensitivities.
 const BOUNDS: [f64; 4] = [0.05, 0.1, 0.3, 0.5];
 /// Epsilons from 0.5 to 8.
-const STEPS: u64 = 31;
-const STEP: f64 = 0.25;
+const STEPS: u64 = 61;
+const STEP: f64 = 0.125;
 /// What "near-optimal" is taken to mean: at least so much of the usefulness of the optimum.
 const NEAR: f64 = 0.95;
 const FAMILIES: [(&str, Family); 4] = [
@@ -70,7 +70,7 @@ impl Row {
 
 pub(crate) fn run(setting: &Setting) -> Result<Outcome, ReproductionError> {
     let rows = repeated(setting, STEPS * BOUNDS.len() as u64, |place| {
-        Row::at(BOUNDS[(place / STEPS) as usize], STEP * (place % STEPS + 2) as f64)
+        Row::at(BOUNDS[(place / STEPS) as usize], STEP * (place % STEPS + 4) as f64)
     })?;
     let columns = [
         "bound",
