@@ -88,6 +88,14 @@ fn every_command_file_and_test_of_the_map_exists() {
 }
 
 #[test]
+fn nothing_is_open_but_multiplicative_weights() {
+    let rows = rows();
+    let is_open = |row: &&Row| [&row.command, &row.code, &row.test].iter().any(|it| **it == OPEN);
+    let open: Vec<&str> = rows.iter().filter(is_open).map(|row| row.item.as_str()).collect();
+    assert!(open.iter().all(|item| item.contains("multiplicative weights")), "{open:?}");
+}
+
+#[test]
 fn the_map_names_errata_that_exist_and_every_erratum_of_the_papers() {
     let page = read(Path::new("docs/errata.md"));
     let known: BTreeSet<String> = page
