@@ -27,6 +27,7 @@ mod stated;
 mod table;
 mod value_plot;
 mod words;
+mod workload_table;
 
 use clap::{Parser, Subcommand, ValueEnum};
 use failure::Failure;
@@ -59,6 +60,23 @@ happens to NULL, NaN, overflow and
 division by zero, is in docs/sql.md. The same query under the same policy returns the stored \
 answer and costs nothing; --fresh pays
 again. What a query reserved stays spent, whatever fails.";
+
+const WORKLOAD_EXAMPLES: &str = "\
+Examples:
+  reticent workload --policy examples/factory/policy.toml --marginals 2 --epsilon 1 --plan
+  reticent workload --policy clinic.toml --table visits --marginals 2 --over ward,sex,age \
+  --epsilon 1 --delta 1e-6 --format csv
+  reticent workload --policy clinic.toml --over 'FLOOR(age / 10) AS decade,sex' --up-to 2 --rho 0.1
+  reticent workload --policy clinic.toml --ask 'prefixes of age' --epsilon 0.5
+  reticent workload --policy clinic.toml --ask 'count where age >= 65' --ask 'sum of age where ward \
+  = 3'
+  reticent workload --policy clinic.toml --workload tables.txt --integers totals --format json
+
+Attributes need public values: a column's `values` or whole `bounds` in the policy, or an expression
+of such columns. What is measured is chosen so that the error of what is asked for is least; with
+Gaussian noise the certified least error of any strategy stands beside it. All answers come from one
+release and agree with each other. --plan reads and spends nothing. docs/workloads.md has the
+statements.";
 
 const CALIBRATE_EXAMPLES: &str = "\
 Examples:
@@ -246,6 +264,10 @@ enum Command {
     /// or spent
     #[command(after_help = QUERY_EXAMPLES)]
     Explain(Box<commands::explain::Explain>),
+    /// Ask many counting queries at once: all tables of some attributes, distribution functions,
+    /// ranges, any conditions; one release, one charge
+    #[command(after_help = WORKLOAD_EXAMPLES)]
+    Workload(Box<commands::workload::WorkloadCommand>),
     /// Show what is spent, what is left, and what each query cost
     Budget(Box<commands::budget::Budget>),
     /// Make the ledger of a policy, check it, or print its anchor
@@ -292,7 +314,7 @@ enum AnswerFormat {
     Table,
     /// For programs: one JSON object on one line
     Json,
-    /// For `query` and `denoise`: CSV, for `query` with a column of half-widths after each noisy
+    /// For `query`, `workload` and `denoise`: CSV, with a column of half-widths after each noisy
     /// one
     Csv,
     /// For `query`: the same as Parquet
@@ -312,8 +334,8 @@ impl AnswerFormat {
             AnswerFormat::Table => Ok(Format::Table),
             AnswerFormat::Json => Ok(Format::Json),
             AnswerFormat::Csv | AnswerFormat::Parquet => Err(Failure::usage(
-                "--format csv is for `reticent query` and `denoise`, and parquet for `query`: \
-                 table and json are accepted here",
+                "--format csv is for `reticent query`, `workload` and `denoise`, and parquet for \
+                 `query`: table and json are accepted here",
             )),
         }
     }
@@ -337,13 +359,16 @@ fn run(command: Command, format: AnswerFormat, output: &mut Output) -> Result<()
     if let Command::Query(arguments) = &command {
         return commands::query::run(arguments, format, output);
     }
+    if let Command::Workload(arguments) = &command {
+        return commands::workload::run(arguments, format, output);
+    }
     let command = match command {
         Command::Denoise(arguments) => return commands::denoise::run(*arguments, format, output),
         other => other,
     };
     let format = format.of_report()?;
     match command {
-        Command::Query(_) | Command::Denoise(_) => Ok(()),
+        Command::Query(_) | Command::Denoise(_) | Command::Workload(_) => Ok(()),
         Command::Explain(arguments) => commands::explain::run(&arguments, format, output),
         Command::Init(arguments) => commands::init::run(&arguments, output),
         Command::Budget(arguments) => commands::budget::run(&arguments, format, output),

@@ -42,7 +42,9 @@ pub struct Answer {
 }
 
 /// What an error of the engine may tell where private rows are near: nothing.
-fn closed(part: &'static str) -> impl Fn(datafusion::common::DataFusionError) -> QueryError {
+pub(crate) fn closed(
+    part: &'static str,
+) -> impl Fn(datafusion::common::DataFusionError) -> QueryError {
     move |_| EngineError::Fault { part }.into()
 }
 
@@ -125,15 +127,7 @@ impl Prepared {
 
     /// The private tables that the query reads, open.
     pub(crate) fn sources(&self, tables: &TableSources<'_>) -> Result<Sources, QueryError> {
-        let mut sources = Sources::new();
-        for name in tables_of(&self.aggregation.rows)? {
-            let mut declared = tables.policy().tables().iter();
-            // Public ones are in memory already.
-            if let Some(table) = declared.find(|table| table.name() == name && !table.is_public()) {
-                sources.insert(name, tables.open(table)?);
-            }
-        }
-        Ok(sources)
+        private_sources(&self.aggregation.rows, tables)
     }
 
     /// What the engine is asked for.
@@ -253,6 +247,22 @@ impl Prepared {
             .collect();
         Ok(Answer { released: released.statistics.clone(), groups, table, half_widths })
     }
+}
+
+/// The private tables that rows are made of, open.
+pub(crate) fn private_sources(
+    rows: &LogicalPlan,
+    tables: &TableSources<'_>,
+) -> Result<Sources, QueryError> {
+    let mut sources = Sources::new();
+    for name in tables_of(rows)? {
+        let mut declared = tables.policy().tables().iter();
+        // Public ones are in memory already.
+        if let Some(table) = declared.find(|table| table.name() == name && !table.is_public()) {
+            sources.insert(name, tables.open(table)?);
+        }
+    }
+    Ok(sources)
 }
 
 /// Figures in the type of their column: counts and sums of integers are integers.

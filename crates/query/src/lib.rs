@@ -20,6 +20,7 @@ mod sql;
 mod tables;
 #[cfg(test)]
 mod tests;
+mod workload;
 
 pub use answer::{Answer, Opened};
 pub use error::QueryError;
@@ -28,3 +29,6 @@ pub use reticent_engine::EngineError;
 pub use reticent_release::{AnswerMetric, Comparison, NoiseName};
 pub use reticent_sources::{MemorySource, Source, SourceError, TableSources, draft};
 pub use sql::{Aggregation, Formula, Key, Options, Output};
+pub use workload::{
+    Attribute, OpenedWorkload, PreparedWorkload, WorkloadQuestion, prepare_workload,
+};

@@ -3,7 +3,7 @@
 use crate::error::QueryError;
 use crate::preferences::preferences;
 use crate::sql::{
-    Aggregation, Options, Relation, Unplanned, Walk, planner, take_options, understood,
+    Aggregation, Options, Relation, Released, Unplanned, Walk, planner, take_options, understood,
 };
 use crate::tables::{Tables, opened};
 use datafusion::logical_expr::LogicalPlan;
@@ -16,10 +16,10 @@ use datafusion::sql::sqlparser::keywords::{
 use datafusion::sql::sqlparser::parser::Parser;
 use datafusion::sql::sqlparser::tokenizer::{Token, TokenWithSpan};
 use reticent_engine::{Embedded, public_state, tables_of};
-use reticent_policy::{Accounting, Policy};
+use reticent_policy::{Accounting, Policy, TablePolicy};
 use reticent_release::{
     AnswerMetric, Comparison, Design, Groups, NoiseFamily, NoiseName, Preferences, ReleasePlan,
-    compare, plan_with,
+    Statistic, compare, plan_with,
 };
 use reticent_sources::TableSources;
 use std::collections::HashMap;
@@ -59,8 +59,11 @@ const LONGEST_CHAIN: usize = 400;
 /// The most sub-queries and CTEs.
 const MOST_SELECTS: usize = 24;
 
+/// The most groups of an answer whose groups are public.
+const MOST_GROUPS: u64 = 1_000_000;
+
 /// The longest query that is read, in bytes.
-const LONGEST: usize = 1 << 20;
+pub(crate) const LONGEST: usize = 1 << 20;
 
 /// A query that can be run.
 pub struct Prepared {
@@ -123,53 +126,18 @@ pub async fn prepare<'a>(
         )));
     }
     let (tokens, own_options) = take_options(sql)?;
-    check_size(&tokens)?;
     let options = options.or(own_options);
-    let query = parse(in_the_policys_case(folded(tokens), policy))?;
-    understood(&query)?;
-    let sql = canonical(&query, sql);
-
-    let engine = Embedded::new()?;
-    Tables::register(policy, engine.context())?;
-    let state = engine.context().state();
-    let statement = Statement::Statement(Box::new(ast::Statement::Query(query)));
-    let raw = state.statement_to_plan(statement).await.map_err(planner)?;
-    let typed = state
-        .analyzer()
-        .execute_and_check(raw, state.config_options(), |_, _| {})
-        .map_err(planner)?;
-
-    // A public table that the query does not read stays closed, and one that it reads is never
-    // taken for empty.
-    let read = tables_of(&typed)?;
-    let mut public = HashMap::new();
-    for table in policy.tables().iter().filter(|table| table.is_public()) {
-        if read.iter().any(|name| name == table.name()) {
-            public.insert(table.name().to_owned(), opened(&sources, table)?);
-        }
+    let Understood { engine, sql, released, mut aggregation, statistics } =
+        understand(&sources, tokens, &options).await?;
+    if aggregation.keys.iter().all(|key| key.values.is_some())
+        && aggregation.public_groups().is_none_or(|groups| groups > MOST_GROUPS)
+    {
+        return Err(QueryError::Refused(format!(
+            "the public values of the keys make more than {MOST_GROUPS} groups; group by fewer or \
+             coarser keys"
+        )));
     }
-    let tables = Tables::new(policy, public);
-    let public = public_state(&state);
-    let (max_groups, max_rows) = (options.max_groups, options.max_rows);
-    let walk = Walk { state: &public, tables: &tables, max_groups, max_rows };
-    let (released, Unplanned { mut aggregation, statistics }) =
-        match walk.relation(&walk.without_subqueries(&typed).await?).await? {
-            Relation::Released(inner) => *inner,
-            Relation::Rows(_) => {
-                return Err(QueryError::Refused(
-                "the query would show rows of single people; ask for aggregates, such as COUNT(*), \
-                 SUM or AVG, by \
-                 groups that hold many people"
-                    .to_owned(),
-            ));
-            }
-            Relation::Public(_) => {
-                return Err(QueryError::Refused(
-                    "the query reads no private table: its answer is public and needs no noise"
-                        .to_owned(),
-                ));
-            }
-        };
+    let state = engine.context().state();
     let names: Vec<String> = released
         .visible
         .iter()
@@ -222,9 +190,77 @@ pub async fn prepare<'a>(
     })
 }
 
+/// A query that was read and checked, and whose noise is not planned yet.
+pub(crate) struct Understood {
+    pub(crate) engine: Embedded,
+    /// The query in its canonical form.
+    pub(crate) sql: String,
+    pub(crate) released: Released,
+    pub(crate) aggregation: Aggregation,
+    /// What has to be released.
+    pub(crate) statistics: Vec<Statistic>,
+}
+
+/// Reads and checks a query. Only public tables are opened.
+pub(crate) async fn understand(
+    sources: &TableSources<'_>,
+    tokens: Vec<TokenWithSpan>,
+    options: &Options,
+) -> Result<Understood, QueryError> {
+    let policy = sources.policy();
+    check_size(&tokens)?;
+    let given: String = tokens.iter().map(|token| token.token.to_string()).collect();
+    let query = parse(in_the_case_of(folded(tokens), names_of(policy)))?;
+    understood(&query)?;
+    let sql = canonical(&query, &given);
+
+    let engine = Embedded::new()?;
+    Tables::register(policy, engine.context())?;
+    let state = engine.context().state();
+    let statement = Statement::Statement(Box::new(ast::Statement::Query(query)));
+    let raw = state.statement_to_plan(statement).await.map_err(planner)?;
+    let typed = state
+        .analyzer()
+        .execute_and_check(raw, state.config_options(), |_, _| {})
+        .map_err(planner)?;
+
+    // A public table that the query does not read stays closed, and one that it reads is never
+    // taken for empty.
+    let read = tables_of(&typed)?;
+    let mut public = HashMap::new();
+    for table in policy.tables().iter().filter(|table| table.is_public()) {
+        if read.iter().any(|name| name == table.name()) {
+            public.insert(table.name().to_owned(), opened(sources, table)?);
+        }
+    }
+    let tables = Tables::new(policy, public);
+    let public = public_state(&state);
+    let (max_groups, max_rows) = (options.max_groups, options.max_rows);
+    let walk = Walk { state: &public, tables: &tables, max_groups, max_rows };
+    let (released, Unplanned { aggregation, statistics }) =
+        match walk.relation(&walk.without_subqueries(&typed).await?).await? {
+            Relation::Released(inner) => *inner,
+            Relation::Rows(_) => {
+                return Err(QueryError::Refused(
+                "the query would show rows of single people; ask for aggregates, such as COUNT(*), \
+                 SUM or AVG, by \
+                 groups that hold many people"
+                    .to_owned(),
+            ));
+            }
+            Relation::Public(_) => {
+                return Err(QueryError::Refused(
+                    "the query reads no private table: its answer is public and needs no noise"
+                        .to_owned(),
+                ));
+            }
+        };
+    Ok(Understood { engine, sql, released, aggregation, statistics })
+}
+
 /// Refuses what would make a tree too deep to walk: the parser counts parentheses, but a chain of
 /// operators or of sub-queries makes a deep tree without any.
-fn check_size(tokens: &[TokenWithSpan]) -> Result<(), QueryError> {
+pub(crate) fn check_size(tokens: &[TokenWithSpan]) -> Result<(), QueryError> {
     let is = |token: &Token, words: &[Keyword]| {
         let Token::Word(word) = token else { return false };
         word.quote_style.is_none() && words.contains(&word.keyword)
@@ -273,7 +309,7 @@ fn check_size(tokens: &[TokenWithSpan]) -> Result<(), QueryError> {
 }
 
 /// What the query may cost: what it says, or what the policy says.
-fn price(policy: &Policy, options: &Options) -> Result<(f64, Option<f64>), QueryError> {
+pub(crate) fn price(policy: &Policy, options: &Options) -> Result<(f64, Option<f64>), QueryError> {
     let budget = policy.budget();
     let epsilon = options.epsilon.unwrap_or_else(|| budget.query_epsilon());
     if !(epsilon > 0.0 && epsilon.is_finite()) {
@@ -312,7 +348,7 @@ fn price(policy: &Policy, options: &Options) -> Result<(f64, Option<f64>), Query
 
 /// Words without quotation marks in one case: functions in capitals, everything else in small
 /// letters. The planner does not tell the cases apart either.
-fn folded(mut tokens: Vec<TokenWithSpan>) -> Vec<TokenWithSpan> {
+pub(crate) fn folded(mut tokens: Vec<TokenWithSpan>) -> Vec<TokenWithSpan> {
     for index in 0..tokens.len() {
         let called = matches!(tokens.get(index + 1).map(|token| &token.token), Some(Token::LParen));
         if let Token::Word(word) = &mut tokens[index].token
@@ -340,7 +376,7 @@ fn canonical(query: &ast::Query, given: &str) -> String {
     if again.is_ok_and(|again| *again == *query) { text } else { given.to_owned() }
 }
 
-fn parse(tokens: Vec<TokenWithSpan>) -> Result<Box<ast::Query>, QueryError> {
+pub(crate) fn parse(tokens: Vec<TokenWithSpan>) -> Result<Box<ast::Query>, QueryError> {
     let dialect = GenericDialect {};
     let mut parser =
         Parser::new(&dialect).with_recursion_limit(DEEPEST).with_tokens_with_locations(tokens);
@@ -360,19 +396,26 @@ fn parse(tokens: Vec<TokenWithSpan>) -> Result<Box<ast::Query>, QueryError> {
     }
 }
 
+/// The names of a policy's tables and columns that are not in small letters, by how they are in
+/// small letters.
+fn names_of(policy: &Policy) -> HashMap<String, String> {
+    let of_table = |table: &TablePolicy| {
+        let columns = table.columns().iter().map(|column| column.name().to_owned());
+        std::iter::once(table.name().to_owned()).chain(columns).collect::<Vec<_>>()
+    };
+    let names = policy.tables().iter().flat_map(of_table);
+    names
+        .filter(|name| name.to_lowercase() != *name)
+        .map(|name| (name.to_lowercase(), name))
+        .collect()
+}
+
 /// Names of tables and columns without regard to case, as SQL has them: words that are not quoted
-/// and match a name of the policy are spelt as there.
-fn in_the_policys_case(tokens: Vec<TokenWithSpan>, policy: &Policy) -> Vec<TokenWithSpan> {
-    let mut names: HashMap<String, String> = HashMap::new();
-    for table in policy.tables() {
-        for name in
-            std::iter::once(table.name()).chain(table.columns().iter().map(|column| column.name()))
-        {
-            if name.to_lowercase() != name {
-                names.insert(name.to_lowercase(), name.to_owned());
-            }
-        }
-    }
+/// and match a name are spelt as it is.
+pub(crate) fn in_the_case_of(
+    tokens: Vec<TokenWithSpan>,
+    names: HashMap<String, String>,
+) -> Vec<TokenWithSpan> {
     let mut spelt = tokens;
     // For each parenthesis that is open, whether a type or a part of a date may stand in it.
     let mut open: Vec<Option<Keyword>> = Vec::new();

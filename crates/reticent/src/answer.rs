@@ -251,7 +251,7 @@ pub(crate) fn statistics(prepared: &Prepared) -> Vec<StatisticRecord> {
 }
 
 /// The columns of a table as plain cells, row by row.
-fn cells(table: &RecordBatch) -> Option<Vec<Vec<Cell>>> {
+pub(crate) fn cells(table: &RecordBatch) -> Option<Vec<Vec<Cell>>> {
     let mut rows = vec![Vec::with_capacity(table.num_columns()); table.num_rows()];
     for column in table.columns() {
         let of = column.data_type();

@@ -34,6 +34,7 @@
 //! | `accounting` | [`accounting`] | what many releases cost together, proved from both sides |
 //! | `choice` | [`choice`] | the best noise for a measure of error |
 //! | `denoising` | [`denoising`] | better answers from the same release |
+//! | `workloads` | [`workloads`] | many counting queries in one release |
 //!
 //! All are on by default; `default-features = false, features = ["mechanisms", "accounting"]`
 //! builds in seconds. A mechanism is calibrated to a guarantee and releases with it:
@@ -67,11 +68,15 @@ mod owned_ledger;
 #[cfg(feature = "sql")]
 mod protected;
 #[cfg(feature = "sql")]
+mod purchase;
+#[cfg(feature = "sql")]
 mod question;
 #[cfg(feature = "mechanisms")]
 mod release_file;
 #[cfg(feature = "sql")]
 mod session;
+#[cfg(feature = "sql")]
+mod workload;
 
 #[cfg(feature = "sql")]
 pub use answer::{Answer, Cell, Cost, Record, Remaining, SelectionRecord, StatisticRecord};
@@ -94,6 +99,11 @@ pub use question::{Ask, Progress, Question};
 pub use release_file::{GroupsRecord, ReleaseFile, ReleaseRecord};
 #[cfg(feature = "sql")]
 pub use session::Session;
+#[cfg(feature = "sql")]
+pub use workload::{
+    AskWorkload, AttributeRecord, ErrorRecord, MarginalRecord, MeasuredRecord, QueryAnswer,
+    WorkloadAnswer, WorkloadExplanation, WorkloadRecord,
+};
 
 #[cfg(feature = "accounting")]
 pub use reticent_accounting as accounting;
@@ -113,6 +123,8 @@ pub use reticent_noise as noise;
 pub use reticent_policy as policy;
 #[cfg(feature = "sql")]
 pub use reticent_query as query;
+#[cfg(feature = "workloads")]
+pub use reticent_workloads as workloads;
 
 /// The README's example, run as a documentation test.
 #[cfg(all(doctest, feature = "sql"))]

@@ -3,26 +3,18 @@
 use crate::Error;
 use crate::answer::{Answer, Remaining, StatisticRecord, record, statistics};
 use crate::explanation::Explanation;
-use crate::limits::conversion_delta;
 use crate::owned_ledger::NewLedger;
+use crate::purchase::{Listener, Lookup, Payment};
 use crate::session::Session;
 use reticent_events::Event;
-use reticent_ledger::{Admission, ChargeRequest, Digest, Ledger, LedgerError, StoredAnswer};
+use reticent_ledger::{ChargeRequest, Digest, LedgerError};
 use reticent_noise::randomness::SecureRandom;
 use reticent_policy::Accounting;
 use reticent_query::{AnswerMetric, NoiseName, Options, Prepared, prepare};
 use std::fmt;
 use std::pin::Pin;
 use std::sync::Arc;
-use std::time::{Duration, Instant};
-
-/// How long to wait for the same query that somebody else has paid for, before it is said that one
-/// waits ...
-const SILENCE: Duration = Duration::from_secs(1);
-/// ... and from then on.
-const PATIENCE: Duration = Duration::from_secs(30);
-/// How often somebody who waits looks.
-const LOOK_EVERY: Duration = Duration::from_millis(50);
+use std::time::Duration;
 
 /// What happens while a question is answered. None of it is for the analyst: rows are counted
 /// exactly.
@@ -49,7 +41,7 @@ pub struct Ask<'a> {
     options: Options,
     fresh: bool,
     asker: Option<String>,
-    progress: Arc<dyn Fn(Progress) + Send + Sync>,
+    progress: Listener,
 }
 
 impl fmt::Debug for Ask<'_> {
@@ -187,76 +179,31 @@ impl<'a> Ask<'a> {
     async fn answer(self) -> Result<Answer, Error> {
         let session = self.session;
         let question = self.question().await?;
-        let (fingerprint, fresh) = (question.request.fingerprint, self.fresh);
-        let (ledger, stored) = session
-            .blocking(move |session| {
-                let ledger = session.open_ledger()?;
-                if ledger.is_none() && !session.policy().budget().create_ledger() {
-                    return Err(session.missing());
-                }
-                let stored = match &ledger {
-                    Some((ledger, _)) if !fresh => ledger.lookup(fingerprint)?,
-                    Some(_) | None => None,
-                };
-                Ok((ledger, stored))
-            })
-            .await?;
-        if let Some(answer) = stored {
-            return Answer::new(answer.bytes, true);
-        }
+        let request = &question.request;
+        let unpaid = match session.look_up(request.fingerprint, self.fresh).await? {
+            Lookup::Stored(bytes) => return Answer::new(bytes, true),
+            Lookup::Unpaid(unpaid) => unpaid,
+        };
         // What can be wrong with files and entropy is found before anything is paid.
         let opened = question.prepared.open(session.policy()).await?;
         let mut random = SecureRandom::new()?;
-        let (request, progress) = (question.request.clone(), self.progress.clone());
-        let (ledger, admission) = session
-            .blocking(move |session| {
-                let ledger = session.made_and_noted(ledger, &*progress)?;
-                let admission = ledger.reserve(&request)?;
-                Ok((ledger, admission))
-            })
-            .await
-            .map_err(|error| question.refusal(error))?;
-        let reservation = match admission {
-            Admission::Reserved(reservation) => Arc::new(reservation),
-            Admission::Stored(answer) => return Answer::new(answer.bytes, true),
-            Admission::Pending(pending) => {
-                let entry = pending.reservation;
-                let mut answer = wait(session, &ledger, fingerprint, SILENCE).await?;
-                if answer.is_none() {
-                    (self.progress)(Progress::Waiting { entry, at_most: PATIENCE });
-                    answer = wait(session, &ledger, fingerprint, PATIENCE).await?;
-                }
-                return match answer {
-                    Some(answer) => Answer::new(answer.bytes, true),
-                    None => Err(Error::Pending { entry }),
-                };
-            }
+        let payment = session.pay(unpaid, request, &self.progress).await;
+        let paid = match payment.map_err(|error| question.refusal(error))? {
+            Payment::Stored(bytes) => return Answer::new(bytes, true),
+            Payment::Paid(paid) => paid,
         };
         let progress = self.progress.clone();
         let computed = opened.run(&mut random, move |rows| progress(Progress::Rows(rows))).await;
         let written = match computed {
-            Ok(answer) => {
-                let (of, delta) = (ledger.clone(), conversion_delta(session.policy().budget()));
-                let balance = session.blocking(move |_| Ok(of.balance(delta)?)).await;
-                balance.and_then(|balance| {
-                    let remaining = Remaining::of(&balance);
-                    let record = record(&question, &answer, remaining, reservation.number())?;
-                    serde_json::to_vec(&record)
-                        .map_err(|_| Error::Fault("the answer cannot be written".into()))
-                })
-            }
+            Ok(answer) => paid.balance(session).await.and_then(|balance| {
+                let remaining = Remaining::of(&balance);
+                let record = record(&question, &answer, remaining, paid.entry())?;
+                serde_json::to_vec(&record)
+                    .map_err(|_| Error::Fault("the answer cannot be written".into()))
+            }),
             Err(error) => Err(error.into()),
         };
-        session
-            .blocking(move |_| match written {
-                Ok(bytes) => Answer::new(ledger.complete(&reservation, &bytes)?.bytes, false),
-                Err(error) => {
-                    // It stays paid either way; saying so lets the next one pay anew and not wait.
-                    ledger.abandon(&reservation)?;
-                    Err(error)
-                }
-            })
-            .await
+        Answer::new(paid.complete(session, written).await?, false)
     }
 }
 
@@ -293,33 +240,9 @@ impl Question {
 }
 
 /// How a budget is counted, in fingerprints: these words never change.
-fn stable_name(accounting: Accounting) -> &'static [u8] {
+pub(crate) fn stable_name(accounting: Accounting) -> &'static [u8] {
     match accounting {
         Accounting::Basic => b"Basic",
         Accounting::ZeroConcentrated => b"ZeroConcentrated",
-    }
-}
-
-/// Waits until there is an answer to a query. None after `patience`, or when nobody has it pending
-/// any more.
-async fn wait(
-    session: &Session,
-    ledger: &Ledger,
-    fingerprint: Digest,
-    patience: Duration,
-) -> Result<Option<StoredAnswer>, Error> {
-    let begin = Instant::now();
-    loop {
-        let ledger = ledger.clone();
-        let (answer, is_pending) = session
-            .blocking(move |_| {
-                let is_pending = ledger.pending(fingerprint)?.is_some();
-                Ok((ledger.lookup(fingerprint)?, is_pending))
-            })
-            .await?;
-        if answer.is_some() || !is_pending || begin.elapsed() >= patience {
-            return Ok(answer);
-        }
-        tokio::time::sleep(LOOK_EVERY).await;
     }
 }

@@ -4,8 +4,10 @@ use crate::Error;
 use crate::explanation::Explanation;
 use crate::limits::{conversion_delta, limits};
 use crate::question::Ask;
+use crate::workload::AskWorkload;
 use reticent_ledger::{Balance, Ledger};
 use reticent_policy::Policy;
+use reticent_query::WorkloadQuestion;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 
@@ -89,6 +91,12 @@ impl Session {
     /// If it cannot be answered under the policy.
     pub async fn explain(&self, sql: impl Into<String>) -> Result<Explanation, Error> {
         self.ask(sql).explain().await
+    }
+
+    /// Asks many counting queries over a table in one release: see [`AskWorkload`]. Paid for and
+    /// stored as [`Session::ask`] does.
+    pub fn workload(&self, question: WorkloadQuestion) -> AskWorkload<'_> {
+        AskWorkload::new(self, question)
     }
 
     /// What is spent and what remains; of a policy without a ledger, nothing and everything.

@@ -57,7 +57,12 @@ impl ExactTables {
 }
 
 /// The table over `set` from one over `from`, which has all of its attributes.
-fn summed(domain: &Domain, from: Attributes, table: &[u64], set: Attributes) -> Vec<i128> {
+pub(crate) fn summed<T: Copy + Into<i128>>(
+    domain: &Domain,
+    from: Attributes,
+    table: &[T],
+    set: Attributes,
+) -> Vec<i128> {
     let cells = domain.cells(set).unwrap_or(0) as usize;
     let mut sums = vec![0i128; cells];
     let strides = strides_in(domain, from, set);
@@ -66,8 +71,9 @@ fn summed(domain: &Domain, from: Attributes, table: &[u64], set: Attributes) -> 
     let mut digits = vec![0usize; shape.len()];
     let mut index = 0usize;
     for &count in table {
-        // At most 2^28 cells of at most 2^64 each.
-        sums[index] += i128::from(count);
+        // At most 2^28 cells of at most 2^64 each, or as much with noise.
+        let count: i128 = count.into();
+        sums[index] += count;
         for axis in (0..shape.len()).rev() {
             digits[axis] += 1;
             index += strides[axis];
@@ -179,6 +185,14 @@ impl Tally {
     /// # Errors
     /// If the row has another number of values.
     pub fn add(&mut self, row: &[u64]) -> Result<(), WorkloadError> {
+        self.add_times(row, 1)
+    }
+
+    /// Counts a row so often.
+    ///
+    /// # Errors
+    /// If the row has another number of values.
+    pub fn add_times(&mut self, row: &[u64], times: u64) -> Result<(), WorkloadError> {
         let sizes = self.domain.sizes();
         if row.len() != sizes.len() {
             return Err(WorkloadError::Counts("a row has one value of each attribute"));
@@ -190,7 +204,7 @@ impl Tally {
             let steps = row.iter().zip(&table.strides);
             let index: usize = steps.map(|(&value, &stride)| value as usize * stride).sum();
             if let Some(count) = table.counts.get_mut(index) {
-                *count = count.saturating_add(1);
+                *count = count.saturating_add(times);
             }
         }
         Ok(())

@@ -14,13 +14,17 @@
 //! |---|---|---|
 //! | marginals ([`MarginalWorkload`]) | [`MarginalPlan`]: residuals, in closed form | attained, proved |
 //! | prefixes, ranges, any linear queries ([`LinearWorkload`]) | [`MatrixPlan`]: Gaussian noise on a matrix of the cells | a certified dual bound |
-//! | the same under pure DP | [`LaplacePlan`]: the best of several trees of sums | none |
+//! | marginals under pure DP | [`LaplaceMarginalPlan`]: whole tables, least squares | none |
+//! | linear queries under pure DP | [`LaplacePlan`]: the best of several trees of sums | none |
 //! | queries one after the other | [`OnlineWeights`]: multiplicative weights | the theorem's |
 //! | many queries at once, few measured | [`MwemPlan`]: multiplicative weights, queries chosen privately | none |
 //!
-//! Everything above the measurements is post-processing. The plan sees public facts alone: it can
+//! [`WorkloadPlan`] takes whichever of these fits and says why; the session and the command line
+//! ask it. Everything above the measurements is post-processing. The plan sees public facts alone: it can
 //! be shown, with its errors, before anything private is opened.
 
+mod auto;
+mod cells;
 mod contribution;
 mod domain;
 mod error;
@@ -30,6 +34,10 @@ mod linear;
 mod marginals;
 mod weights;
 
+pub use auto::{
+    MeasuredPart, Method, NamedAnswer, Workload, WorkloadBudget, WorkloadPlan, WorkloadRelease,
+};
+pub use cells::CellWorkload;
 pub use contribution::Contribution;
 pub use domain::{Attributes, Domain};
 pub use error::WorkloadError;
@@ -40,7 +48,8 @@ pub use linear::{
     MatrixMeasurements, MatrixPlan, ReleasedAnswers,
 };
 pub use marginals::{
-    ExpectedError, Finish, MarginalMeasurements, MarginalPlan, MarginalWorkload, ReleasedTable,
+    ExpectedError, Finish, LaplaceMarginalPlan, LaplaceMarginals, MarginalMeasurements,
+    MarginalPlan, MarginalWorkload, ReleasedTable,
 };
 pub use weights::{
     AboveThreshold, Mwem, MwemPlan, OnlineAnswer, OnlineBounds, OnlineWeights, Selection,

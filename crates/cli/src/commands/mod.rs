@@ -15,3 +15,4 @@ pub mod mechanisms;
 pub mod noise;
 pub mod profile;
 pub mod query;
+pub mod workload;

@@ -90,7 +90,7 @@ pub fn block_on<T>(future: impl Future<Output = Result<T, Error>>) -> Result<T, 
 
 /// What happens while a question is answered, on standard error; without it there is nobody to
 /// tell.
-fn tell(progress: Progress, scan: &ScanProgress) {
+pub fn tell(progress: Progress, scan: &ScanProgress) {
     match progress {
         Progress::Rows(rows) => scan.add(rows),
         Progress::Created(ledger) => {

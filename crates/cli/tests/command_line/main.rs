@@ -18,3 +18,4 @@ mod query_faults;
 mod question;
 mod readme;
 mod refusals;
+mod workload;

@@ -15,9 +15,6 @@ use reticent_engine::{Total, plan_as_written, written};
 use reticent_release::Statistic;
 use std::sync::Arc;
 
-/// The most groups of an answer whose groups are public.
-const MOST_GROUPS: usize = 1_000_000;
-
 /// A column that the aggregate makes.
 #[derive(Clone, Debug)]
 pub struct Output {
@@ -230,14 +227,6 @@ pub(crate) async fn aggregation(
         return refused(
             "a query without an aggregate would show rows; add COUNT(*) or another aggregate",
         );
-    }
-    if found.keys.iter().all(|key| key.values.is_some())
-        && found.public_groups().is_none_or(|groups| groups > MOST_GROUPS as u64)
-    {
-        return refused(format!(
-            "the public values of the keys make more than {MOST_GROUPS} groups; group by fewer or \
-             coarser keys"
-        ));
     }
     Ok(Unplanned { aggregation: found, statistics })
 }

@@ -27,7 +27,7 @@ pub use statistics::Formula;
 pub(crate) use facts::{Domain, Facts};
 pub(crate) use options::take_options;
 pub(crate) use range::Range;
-pub(crate) use released::{RELEASED, released_schema};
+pub(crate) use released::{RELEASED, Released, released_schema};
 pub(crate) use rows::planner;
 pub(crate) use syntax::understood;
 pub(crate) use walk::{Relation, Walk};

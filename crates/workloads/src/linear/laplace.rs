@@ -175,6 +175,17 @@ impl LaplacePlan {
         &self.strategies
     }
 
+    /// The scale of the noise.
+    pub fn scale(&self) -> f64 {
+        self.mechanism.scale()
+    }
+
+    /// How many sums are measured.
+    pub fn measurements(&self) -> usize {
+        let pairs = self.strategies.iter().zip(&self.shape);
+        pairs.map(|(strategy, &size)| strategy.ranges(size).len()).product()
+    }
+
     /// What is charged for measuring once.
     pub fn event(&self) -> Event {
         self.mechanism.event()
@@ -296,12 +307,6 @@ impl LaplacePlan {
 
     /// For each query a half-width that holds with probability 95%; none where there are many
     /// measurements times queries.
-    ///
-    /// An answer's error is a sum `sum_i c_i Z_i` of discrete Laplace numbers, whose moment
-    /// generating function is at most that of Laplace noise, `1/(1 - b^2 s^2)`. So for `m` the
-    /// largest `|c_i|`, `a^2 = sum c_i^2` and any `t` in (0, 1),
-    /// `P[|error| > w] <= 2 exp(-s w + (s a b)^2/(1 - t^2))` with `s = t/(m b)`. The best of some
-    /// `t` is taken, or Chebyshev's bound where that is better.
     fn half_widths(&self) -> Option<Vec<f64>> {
         let boxes = self.boxes();
         let queries = self.workload.queries();
@@ -318,19 +323,27 @@ impl LaplacePlan {
                 largest[index] = largest[index].max(coefficient.abs());
             }
         }
-        let scale = self.mechanism.scale();
-        let width = |square: f64, most: f64| -> f64 {
-            let chebyshev = (20.0 * square * self.variance()).sqrt();
-            let chernoff = (1..40).map(|step| {
-                let t = f64::from(step) / 40.0;
-                let s = t / (most * scale);
-                (40f64.ln() + s * s * square * scale * scale / (1.0 - t * t)) / s
-            });
-            // A relative 1e-6 covers the rounding of these sums and of the inverse.
-            chernoff.fold(chebyshev, f64::min) * (1.0 + 1e-6)
-        };
+        let (scale, variance) = (self.mechanism.scale(), self.variance());
+        let width = |square: f64, most: f64| half_width_of_sum(square, most, scale, variance);
         Some(squares.iter().zip(&largest).map(|(&square, &most)| width(square, most)).collect())
     }
+}
+
+/// A half-width that holds with probability 95% for a sum `sum_i c_i Z_i` of independent discrete
+/// Laplace numbers of scale `b`, given `a^2 = sum c_i^2` and `m`, the largest `|c_i|`.
+///
+/// The moment generating function of `Z_i` is at most that of Laplace noise, `1/(1 - b^2 s^2)`. So
+/// for any `t` in (0, 1), `P[|sum| > w] <= 2 exp(-s w + (s a b)^2/(1 - t^2))` with `s = t/(m b)`.
+/// The best of some `t` is taken, or Chebyshev's bound where that is better.
+pub(crate) fn half_width_of_sum(square: f64, most: f64, scale: f64, variance: f64) -> f64 {
+    let chebyshev = (20.0 * square * variance).sqrt();
+    let chernoff = (1..40).map(|step| {
+        let t = f64::from(step) / 40.0;
+        let s = t / (most * scale);
+        (40f64.ln() + s * s * square * scale * scale / (1.0 - t * t)) / s
+    });
+    // A relative 1e-6 covers the rounding of these sums and of those that they are made of.
+    chernoff.fold(chebyshev, f64::min) * (1.0 + 1e-6)
 }
 
 /// All choices of a strategy for each attribute: all branchings for one attribute, fewer for more.

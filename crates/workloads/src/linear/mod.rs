@@ -11,6 +11,8 @@ mod optimum;
 mod plan;
 mod workload;
 
+pub(crate) use laplace::half_width_of_sum;
 pub use laplace::{LaplaceMeasurements, LaplacePlan, LaplaceStrategy};
 pub use plan::{MatrixMeasurements, MatrixPlan, ReleasedAnswers};
+pub(crate) use workload::MOST_CELLS;
 pub use workload::{LinearQuery, LinearWorkload};

@@ -183,6 +183,31 @@ impl LinearWorkload {
         }
     }
 
+    /// Whether a query is a plain count, which is an integer and not negative.
+    pub(crate) fn is_counting(&self, index: usize) -> bool {
+        match &self.queries {
+            Queries::Prefixes | Queries::Ranges => true,
+            Queries::Explicit(queries) => queries
+                .get(index)
+                .is_some_and(|query| query.terms.iter().all(|&(_, weight)| weight == 1.0)),
+        }
+    }
+
+    /// The queries one by one, in the order of the answers.
+    ///
+    /// # Errors
+    /// Never: each has a cell.
+    pub(crate) fn as_queries(&self) -> Result<Vec<LinearQuery>, WorkloadError> {
+        let n = self.cells;
+        match &self.queries {
+            Queries::Prefixes => (0..n).map(|to| LinearQuery::counting(0..=to)).collect(),
+            Queries::Ranges => (0..n)
+                .flat_map(|from| (from..n).map(move |to| LinearQuery::counting(from..=to)))
+                .collect(),
+            Queries::Explicit(queries) => Ok(queries.clone()),
+        }
+    }
+
     /// The answers on a histogram with one entry for each cell: prefixes by their end, ranges by
     /// their beginning and then their end.
     pub fn answers(&self, histogram: &[f64]) -> Vec<f64> {

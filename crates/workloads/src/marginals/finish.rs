@@ -19,6 +19,17 @@ pub enum Finish {
 }
 
 impl Finish {
+    /// One answer that belongs to no table, finished, with its half-width: there is no total to
+    /// keep, so [`Finish::Totals`] does as [`Finish::Cells`].
+    pub(crate) fn of_answer(self, value: f64, half_width: Option<f64>) -> (f64, Option<f64>) {
+        match self {
+            Finish::Unbiased => (value, half_width),
+            Finish::Cells | Finish::Totals => {
+                (value.round().max(0.0), half_width.map(|width| (width + 0.5).next_up()))
+            }
+        }
+    }
+
     /// The tables so finished. `total` is the released total of all of them.
     pub(super) fn apply(self, mut tables: Vec<ReleasedTable>, total: f64) -> Vec<ReleasedTable> {
         for table in &mut tables {

@@ -2,11 +2,12 @@
 //!
 //! The optimal plan in closed form (Xiao, He, Zhang, Kifer, *An optimal and scalable matrix
 //! mechanism for noisy marginals under convex loss functions*, 2023: ResidualPlanner), its
-//! measurement with exact noise, and the tables that follow. The proofs are in
-//! docs/proofs/marginals.md.
+//! measurement with exact noise, and the tables that follow; and whole tables with Laplace noise for
+//! pure differential privacy. The proofs are in docs/proofs/marginals.md.
 
 mod contrasts;
 mod finish;
+mod laplace;
 mod measure;
 mod plan;
 mod refinement;
@@ -14,6 +15,7 @@ mod tables;
 mod workload;
 
 pub use finish::Finish;
+pub use laplace::{LaplaceMarginalPlan, LaplaceMarginals};
 pub use measure::MarginalMeasurements;
 pub use plan::{ExpectedError, MarginalPlan};
 pub use tables::ReleasedTable;

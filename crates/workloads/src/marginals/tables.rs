@@ -32,13 +32,23 @@ impl MarginalMeasurements {
     /// attributes: `c_S / prod_(j in A without S) n_j`.
     pub fn tables(&self) -> Vec<ReleasedTable> {
         let domain = self.plan.workload().domain();
-        let centred: BTreeMap<Attributes, Vec<f64>> = self
+        let residuals = self
             .contrasts
             .iter()
             .map(|(&set, contrasts)| (set, centred(&domain.shape(set), contrasts)))
             .collect();
         let asked = self.plan.workload().marginals();
-        asked.map(|(set, _)| self.table(domain, &centred, set)).collect()
+        asked
+            .map(|(set, _)| {
+                let variance = self.plan.variance(set).map_or(f64::INFINITY, |v| v.upper());
+                ReleasedTable {
+                    attributes: set,
+                    values: from_residuals(domain, &residuals, set),
+                    standard_deviation: sqrt_up(variance),
+                    half_width: self.plan.half_width(set),
+                }
+            })
+            .collect()
     }
 
     /// The tables with something done to cells that are negative or no integers.
@@ -50,34 +60,27 @@ impl MarginalMeasurements {
     pub fn total(&self) -> f64 {
         self.contrasts(Attributes::NONE).and_then(|total| total.first()).copied().unwrap_or(0.0)
     }
+}
 
-    fn table(
-        &self,
-        domain: &Domain,
-        centred: &BTreeMap<Attributes, Vec<f64>>,
-        set: Attributes,
-    ) -> ReleasedTable {
-        let cells = domain.cells(set).unwrap_or(0) as usize;
-        let mut values = vec![0.0; cells];
-        for part in relevant(domain, set).subsets() {
-            if let Some(residual) = centred.get(&part) {
-                let share = domain.shape(set.without(part)).iter().map(|&n| n as f64).product();
-                add_spread(domain, set, &mut values, part, residual, share);
-            }
-        }
-        let variance = self.plan.variance(set).map_or(f64::INFINITY, |variance| variance.upper());
-        ReleasedTable {
-            attributes: set,
-            values,
-            standard_deviation: sqrt_up(variance),
-            half_width: self.plan.half_width(set),
+/// The marginal on a set: the sum of its residuals, each spread evenly.
+pub(super) fn from_residuals(
+    domain: &Domain,
+    residuals: &BTreeMap<Attributes, Vec<f64>>,
+    set: Attributes,
+) -> Vec<f64> {
+    let mut values = vec![0.0; domain.cells(set).unwrap_or(0) as usize];
+    for part in relevant(domain, set).subsets() {
+        if let Some(residual) = residuals.get(&part) {
+            let share = domain.shape(set.without(part)).iter().map(|&n| n as f64).product();
+            add_spread(domain, set, &mut values, part, residual, share);
         }
     }
+    values
 }
 
 /// A residual as a table whose sums along every axis are zero: for the contrasts `d_i = z_0 - z_i`,
 /// `d_0 = 0`, along an axis, `z_i - mean z = mean d - d_i`.
-fn centred(shape: &[usize], contrasts: &[f64]) -> Vec<f64> {
+pub(super) fn centred(shape: &[usize], contrasts: &[f64]) -> Vec<f64> {
     let mut table = contrasts.to_vec();
     // Axes before the current one still have one entry less.
     let mut inner: usize = 1;

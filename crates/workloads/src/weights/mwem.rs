@@ -129,6 +129,16 @@ impl MwemPlan {
         }
     }
 
+    /// How many queries are measured.
+    pub fn rounds(&self) -> u32 {
+        self.rounds
+    }
+
+    /// The scales of the noise on the total, and on each query.
+    pub fn scales(&self) -> (f64, f64) {
+        (self.total_noise.scale(), self.noise.scale())
+    }
+
     /// What is charged for a run.
     pub fn event(&self) -> Event {
         let choice = match self.choice {
