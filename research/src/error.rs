@@ -7,6 +7,7 @@ use reticent_denoising::graph::GraphError;
 use reticent_mechanisms::MechanismError;
 use reticent_noise::NoiseError;
 use reticent_noise::randomness::RandomnessError;
+use reticent_workloads::WorkloadError;
 use std::io;
 use std::path::PathBuf;
 
@@ -72,6 +73,9 @@ pub enum ReproductionError {
     /// A mechanism could not be made.
     #[error(transparent)]
     Mechanism(#[from] MechanismError),
+    /// A workload could not be planned or measured.
+    #[error(transparent)]
+    Workload(#[from] WorkloadError),
     /// A limit could not be found.
     #[error(transparent)]
     Limit(#[from] LimitError),

@@ -185,6 +185,12 @@ impl Experiment {
             "Section 5: the error of k counting queries",
             lecture::counting::run,
         ),
+        experiment(
+            lecture::weights::NAME,
+            Paper::Lecture,
+            "Section 5: private multiplicative weights",
+            lecture::weights::run,
+        ),
     ];
 
     /// The experiment of that name.

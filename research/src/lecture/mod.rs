@@ -2,3 +2,4 @@
 
 pub(crate) mod counting;
 pub(crate) mod densities;
+pub(crate) mod weights;
