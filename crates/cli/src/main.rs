@@ -68,8 +68,8 @@ Examples:
   --epsilon 1 --delta 1e-6 --format csv
   reticent workload --policy clinic.toml --over 'FLOOR(age / 10) AS decade,sex' --up-to 2 --rho 0.1
   reticent workload --policy clinic.toml --ask 'prefixes of age' --epsilon 0.5
-  reticent workload --policy clinic.toml --ask 'count where age >= 65' --ask 'sum of age where ward \
-  = 3'
+  reticent workload --policy clinic.toml --ask 'count where age >= 65' --ask 'sum of age where \
+  ward = 3'
   reticent workload --policy clinic.toml --workload tables.txt --integers totals --format json
 
 Attributes need public values: a column's `values` or whole `bounds` in the policy, or an expression

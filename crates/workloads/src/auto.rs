@@ -157,8 +157,8 @@ impl WorkloadPlan {
                     plan(normal, reason)
                 } else {
                     let reason = format!(
-                        "Laplace noise, which needs no delta: an expected error of {of_pure}, where \
-                         Gaussian noise has {of_normal}"
+                        "Laplace noise, which needs no delta: an expected error of {of_pure}, \
+                         where Gaussian noise has {of_normal}"
                     );
                     plan(pure, reason)
                 }

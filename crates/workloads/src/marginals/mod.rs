@@ -2,8 +2,8 @@
 //!
 //! The optimal plan in closed form (Xiao, He, Zhang, Kifer, *An optimal and scalable matrix
 //! mechanism for noisy marginals under convex loss functions*, 2023: ResidualPlanner), its
-//! measurement with exact noise, and the tables that follow; and whole tables with Laplace noise for
-//! pure differential privacy. The proofs are in docs/proofs/marginals.md.
+//! measurement with exact noise, and the tables that follow; and for pure differential privacy whole
+//! tables with Laplace noise. The proofs are in docs/proofs/marginals.md.
 
 mod contrasts;
 mod finish;
