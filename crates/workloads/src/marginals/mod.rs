@@ -2,7 +2,7 @@
 //!
 //! The optimal plan in closed form (Xiao, He, Zhang, Kifer, *An optimal and scalable matrix
 //! mechanism for noisy marginals under convex loss functions*, 2023: ResidualPlanner), its
-//! measurement with exact noise, and the tables that follow; and for pure differential privacy whole
+//! measurement with exact noise, and the tables that follow; for pure differential privacy whole
 //! tables with Laplace noise. The proofs are in docs/proofs/marginals.md.
 
 mod contrasts;
