@@ -60,7 +60,7 @@ const fn experiment(
 
 impl Experiment {
     /// All experiments, paper by paper.
-    pub const ALL: [Experiment; 20] = [
+    pub const ALL: [Experiment; 21] = [
         experiment(liu::densities::NAME, Paper::Liu, "Figure 1: densities", liu::densities::run),
         experiment(
             liu::scales::NAME,

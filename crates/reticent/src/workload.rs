@@ -295,7 +295,7 @@ impl<'a> AskWorkload<'a> {
             max_rows: prepared.max_rows,
             has_unit: prepared.has_unit,
             ledger,
-            unit: limits(session.policy().budget())?.unit().to_owned(),
+            unit: limits(session.policy().budget())?.unit().name().to_owned(),
             rows: prepared.sql.clone(),
         })
     }

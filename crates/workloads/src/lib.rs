@@ -20,8 +20,8 @@
 //! | many queries at once, few measured | [`MwemPlan`]: multiplicative weights, queries chosen privately | none |
 //!
 //! [`WorkloadPlan`] takes whichever of these fits and says why; the session and the command line
-//! ask it. Everything above the measurements is post-processing. The plan sees public facts alone: it can
-//! be shown, with its errors, before anything private is opened.
+//! ask it. Everything above the measurements is post-processing. The plan sees public facts alone:
+//! it can be shown, with its errors, before anything private is opened.
 
 mod auto;
 mod cells;

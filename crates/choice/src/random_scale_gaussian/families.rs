@@ -75,11 +75,9 @@ enum Variable {
 const GAMMA_NODES: u32 = 16;
 /// Nodes whose density is `e^-25` of the highest are left out.
 const CUT: f64 = 25.0;
-/// The first step of a search, and the one at which it ends.
-const WIDE_STEP: f64 = 0.5;
-const SMALL_STEP: f64 = 1e-4;
-/// The most evaluations of a search.
-const EVALUATIONS: usize = 600;
+/// The sizes of the simplices of a search, and the most rounds of each.
+const SIZES: [f64; 3] = [0.5, 0.1, 0.02];
+const ROUNDS: u32 = 120;
 /// How far a shape is stretched at most, as a logarithm.
 const WIDEST: f64 = 20.0;
 /// The most steps to the scale that keeps the budget; about eight are needed.
@@ -112,7 +110,7 @@ impl Search<'_> {
     fn starts(&self, family: SigmaFamily) -> Vec<Vec<f64>> {
         match family {
             SigmaFamily::Discrete => Vec::new(),
-            SigmaFamily::TwoPoint => vec![vec![1.0, 0.0], vec![1.5, 2.0]],
+            SigmaFamily::TwoPoint => vec![vec![1.0, 0.0], vec![0.8, 2.0], vec![1.5, 2.0]],
             SigmaFamily::Gamma => vec![vec![0.5], vec![2.0]],
             SigmaFamily::Uniform => vec![vec![1.0], vec![-1.0]],
             SigmaFamily::TruncatedGaussian => vec![vec![-0.5, -0.5, -2.0], vec![0.6, -1.2, -1.7]],
@@ -235,28 +233,62 @@ impl Search<'_> {
     }
 }
 
-/// The least value that a compass search finds from `x`, and where: along each axis to both sides,
-/// with half the step where neither is lower. The shapes have one to three variables and a smooth
-/// cost, near whose minimum the linear models of COBYLA stop up to a percent too high.
-fn descend(objective: impl Fn(&[f64]) -> f64, mut x: Vec<f64>) -> (f64, Vec<f64>) {
-    let (mut least, mut step, mut evaluations) = (objective(&x), WIDE_STEP, 0);
-    while step > SMALL_STEP && evaluations < EVALUATIONS {
-        let before = least;
-        for axis in 0..x.len() {
-            for side in [step, -step] {
-                let mut moved = x.clone();
-                moved[axis] = (x[axis] + side).clamp(-9.0, 9.0);
-                let value = objective(&moved);
-                evaluations += 1;
-                if value < least {
-                    (least, x) = (value, moved);
-                    break;
+/// The least value that is found from `x`, and where, by simplices of smaller and smaller size. The
+/// shapes have one to three variables, and a cost whose curved valley has a kink where another set
+/// of outputs begins to lose more than epsilon: there the linear models of COBYLA stop up to a
+/// percent too high.
+fn descend(objective: impl Fn(&[f64]) -> f64, x: Vec<f64>) -> (f64, Vec<f64>) {
+    let begin = (objective(&x), x);
+    SIZES.into_iter().fold(begin, |best, size| simplex(&objective, best, size))
+}
+
+/// The search of Nelder and Mead (1965), in the form of Lagarias et al. (1998).
+fn simplex(
+    objective: &impl Fn(&[f64]) -> f64,
+    start: (f64, Vec<f64>),
+    size: f64,
+) -> (f64, Vec<f64>) {
+    let valued = |x: Vec<f64>| {
+        let x: Vec<f64> = x.into_iter().map(|x| x.clamp(-9.0, 9.0)).collect();
+        (objective(&x), x)
+    };
+    let between = |from: &[f64], to: &[f64], t: f64| -> Vec<f64> {
+        from.iter().zip(to).map(|(from, to)| from + t * (to - from)).collect()
+    };
+    let axes = start.1.len();
+    let mut corners = vec![start.clone()];
+    for axis in 0..axes {
+        let mut moved = start.1.clone();
+        moved[axis] += size;
+        corners.push(valued(moved));
+    }
+    for _ in 0..ROUNDS {
+        corners.sort_by(|a, b| a.0.total_cmp(&b.0));
+        let (best, worst) = (corners[0].clone(), corners[axes].clone());
+        if worst.0 - best.0 <= 1e-9 * best.0 {
+            break;
+        }
+        let sum = |axis: usize| corners[..axes].iter().map(|corner| corner.1[axis]).sum::<f64>();
+        let middle: Vec<f64> = (0..axes).map(|axis| sum(axis) / axes as f64).collect();
+        let at = |t: f64| valued(between(&middle, &worst.1, t));
+        let reflected = at(-1.0);
+        let next = if reflected.0 < best.0 {
+            let expanded = at(-2.0);
+            Some(if expanded.0 < reflected.0 { expanded } else { reflected })
+        } else if reflected.0 < corners[axes - 1].0 {
+            Some(reflected)
+        } else {
+            let contracted = at(if reflected.0 < worst.0 { -0.5 } else { 0.5 });
+            (contracted.0 < reflected.0.min(worst.0)).then_some(contracted)
+        };
+        match next {
+            Some(corner) => corners[axes] = corner,
+            None => {
+                for corner in &mut corners[1..] {
+                    *corner = valued(between(&best.1, &corner.1, 0.5));
                 }
             }
         }
-        if least >= before {
-            step /= 2.0;
-        }
     }
-    (least, x)
+    corners.into_iter().min_by(|a, b| a.0.total_cmp(&b.0)).unwrap_or(start)
 }

@@ -20,6 +20,8 @@ mod programme;
 pub use families::SigmaFamily;
 pub use loss::SigmaLoss;
 
-pub use optimise::{OptimisedGaussian, optimise_gaussian, optimise_gaussian_families};
+pub use optimise::{
+    BestOfFamily, OptimisedGaussian, optimise_gaussian, optimise_gaussian_families,
+};
 pub(crate) use optimise::{law_of, quick_two_points};
 pub use programme::{BestSigmas, best_sigmas};

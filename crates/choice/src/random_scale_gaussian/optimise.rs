@@ -83,6 +83,9 @@ pub fn optimise_gaussian(
     Problem::new(metric, sensitivity, budget)?.optimised(family)
 }
 
+/// A family with its best member, or why it has none.
+pub type BestOfFamily = (SigmaFamily, Result<OptimisedGaussian, ChoiceError>);
+
 /// The best member of each family, or why there is none, with one proof for all.
 ///
 /// # Errors
@@ -91,7 +94,7 @@ pub fn optimise_gaussian_families(
     metric: &Metric,
     sensitivity: &Sensitivity,
     budget: (Epsilon, Delta),
-) -> Result<Vec<(SigmaFamily, Result<OptimisedGaussian, ChoiceError>)>, ChoiceError> {
+) -> Result<Vec<BestOfFamily>, ChoiceError> {
     let problem = Problem::new(metric, sensitivity, budget)?;
     Ok(SigmaFamily::ALL.map(|family| (family, problem.optimised(family))).into())
 }

@@ -179,6 +179,7 @@ impl WorkloadCommand {
                 delta: self.delta,
                 max_groups: self.max_groups,
                 max_rows: self.max_rows,
+                ..Options::default()
             },
             rho: self.rho,
             method: self.method,

@@ -477,8 +477,8 @@ fn noise_by_a_metric_and_by_name() {
     assert!(laplace["reason"].as_str().unwrap().contains("as it was asked for"), "{laplace}");
     // Each is an answer of its own, and asked again it is the stored one.
     let useful = asked(&["--metric", "usefulness:0.5"]);
-    assert_eq!((&plain["entry"], &laplace["entry"]), (&json!(1), &json!(2)));
-    assert_eq!(useful["entry"], json!(3));
+    assert_eq!((&plain["entry"], &laplace["entry"]), (&json!(2), &json!(4)));
+    assert_eq!(useful["entry"], json!(6));
     assert_eq!(asked(&["--metric", "usefulness:0.50"]), useful);
     let in_sql = "SELECT WITH DIFFERENTIAL_PRIVACY OPTIONS(metric = 'usefulness:0.5') COUNT(*) \
         AS n FROM workers";
@@ -575,12 +575,14 @@ fn five_trips_a_cab_are_enforced_by_the_engine() {
                 "trend-filter",
                 "--graph",
                 "grid:3x4",
+                "--format",
+                "csv",
                 "--input",
                 input.to_str().unwrap(),
             ],
             b"",
         )
         .done();
-        assert_eq!(smooth.lines().filter(|line| line.contains(',')).count(), 13, "{smooth}");
+        assert_eq!(smooth.lines().count(), 13, "{smooth}");
     }
 }

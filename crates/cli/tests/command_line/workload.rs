@@ -126,7 +126,7 @@ fn what_cannot_be_asked_is_refused_and_nothing_is_spent() {
     for (arguments, expected) in [
         (&["workload"][..], "nothing is asked for"),
         (&["workload", "--marginals", "9"], "from 1 to"),
-        (&["workload", "--marginals", "1", "--over", "worker"], "`worker` are not public"),
+        (&["workload", "--marginals", "1", "--over", "worker"], "`worker` is the privacy unit"),
         (&["workload", "--marginals", "1", "--over", "smoke"], "smoke"),
         (&["workload", "--table", "people", "--marginals", "1"], "workers"),
         (&["workload", "--ask", "count where smokes = 'never'"], "support"),

@@ -70,6 +70,15 @@ pub(super) async fn read(
     options: &Options,
 ) -> Result<Read, QueryError> {
     let attributes: Vec<(String, String)> = over.iter().map(|text| named(text)).collect();
+    let is_unit = |unit: &&str| {
+        let mut columns = attributes.iter().map(|(expression, _)| expression.trim_matches('"'));
+        columns.any(|column| column.eq_ignore_ascii_case(unit))
+    };
+    if let Some(unit) = table.unit().map(Column::name).filter(is_unit) {
+        return Err(QueryError::Refused(format!(
+            "`{unit}` is the privacy unit: a table by it would show single people"
+        )));
+    }
     let keys: Vec<String> =
         attributes.iter().map(|(expression, _)| format!("({expression})")).collect();
     let filter = filter.map_or_else(String::new, |filter| format!(" WHERE ({filter})"));

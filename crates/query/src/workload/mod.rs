@@ -115,6 +115,12 @@ pub async fn prepare_workload<'a>(
     let sources = sources.into();
     let policy = sources.policy();
     let table = private_table(policy, &question.table)?;
+    let Options { metric, mechanism, .. } = question.options;
+    if metric.is_some() || mechanism.is_some() {
+        return Err(QueryError::Refused(
+            "metric and mechanism choose the noise of one query; a workload has a method".into(),
+        ));
+    }
     let budget = budget(policy, question)?;
     let filter = question.filter.as_deref();
     let mut over = question.over.clone();
