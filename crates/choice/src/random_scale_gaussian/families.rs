@@ -75,9 +75,10 @@ enum Variable {
 const GAMMA_NODES: u32 = 16;
 /// Nodes whose density is `e^-25` of the highest are left out.
 const CUT: f64 = 25.0;
-/// The sizes of the simplices of a search, and the most rounds of each.
-const SIZES: [f64; 3] = [0.5, 0.1, 0.02];
-const ROUNDS: u32 = 120;
+/// The size of a simplex from every start, of the next ones from the best end, and the most rounds.
+const WIDE: f64 = 0.5;
+const NARROW: [f64; 2] = [0.1, 0.02];
+const ROUNDS: u32 = 80;
 /// How far a shape is stretched at most, as a logarithm.
 const WIDEST: f64 = 20.0;
 /// The most steps to the scale that keeps the budget; about eight are needed.
@@ -126,9 +127,10 @@ impl Search<'_> {
         let member =
             |x: &[f64]| self.mixture(family, variable, x).and_then(|shape| self.stretched(&shape));
         let objective = |x: &[f64]| member(x).map_or(1e6, |mixture| cost(&mixture).min(1e6));
-        let ends = self.starts(family).into_iter().map(|start| descend(objective, start));
-        let best = ends.filter(|end| end.0 < 1e6).min_by(|a, b| a.0.total_cmp(&b.0));
-        let (value, x) = best?;
+        let ends = self.starts(family).into_iter().map(|x| (objective(&x), x));
+        let ends = ends.map(|start| simplex(&objective, start, WIDE));
+        let best = ends.filter(|end| end.0 < 1e6).min_by(|a, b| a.0.total_cmp(&b.0))?;
+        let (value, x) = NARROW.into_iter().fold(best, |x, size| simplex(&objective, x, size));
         Some((value, member(&x)?))
     }
 
@@ -233,16 +235,10 @@ impl Search<'_> {
     }
 }
 
-/// The least value that is found from `x`, and where, by simplices of smaller and smaller size. The
-/// shapes have one to three variables, and a cost whose curved valley has a kink where another set
-/// of outputs begins to lose more than epsilon: there the linear models of COBYLA stop up to a
-/// percent too high.
-fn descend(objective: impl Fn(&[f64]) -> f64, x: Vec<f64>) -> (f64, Vec<f64>) {
-    let begin = (objective(&x), x);
-    SIZES.into_iter().fold(begin, |best, size| simplex(&objective, best, size))
-}
-
-/// The search of Nelder and Mead (1965), in the form of Lagarias et al. (1998).
+/// The search of Nelder and Mead (1965), in the form of Lagarias et al. (1998). The shapes have one
+/// to three variables, and a cost whose curved valley has a kink where another set of outputs
+/// begins to lose more than epsilon: there the linear models of COBYLA stop up to a percent too
+/// high.
 fn simplex(
     objective: &impl Fn(&[f64]) -> f64,
     start: (f64, Vec<f64>),
