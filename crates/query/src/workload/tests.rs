@@ -8,6 +8,7 @@ const POLICY: &str = r#"
 epsilon = 1000000
 delta = 0.5
 query_epsilon = 1
+min_query_epsilon = 0.001
 query_delta = 1e-6
 
 [tables.visits]
