@@ -24,7 +24,7 @@ use reticent_numerics::rounding::add_up;
 /// other by the sum of their `(epsilon, delta)`.
 ///
 /// # Which noise
-/// The least error by a metric ([`Preferences::metric`]) relative to what one unit can do in one
+/// The least error by the metric of the preferences, relative to what one unit can do in one
 /// group: for each number the best that [`reticent_choice::rank_for_release`] knows for its share
 /// of the budget, or with a `delta` Gaussian noise calibrated for all numbers together. Or the
 /// noise that is named. [`compare`] says what each would give.
