@@ -142,7 +142,7 @@ fn the_header_must_have_the_declared_columns() {
     for (header, expected) in [
         (
             "name,Alice,age,member",
-            "has no column \"height\"; it has \"name\", \"age\", \"member\" of those declared",
+            "has no column \"born\"; it has \"age\", \"member\", \"name\" of those declared",
         ),
         ("seen,name,height,age,member,born,name", "has several columns \"name\""),
         (
