@@ -125,7 +125,8 @@ fn the_guarantee_of_the_vector_is_not_contradicted_and_a_stronger_one_is() {
         let sides = [&outputs[0][..], &outputs[1][..]];
         let claim = Claim { epsilon: mechanism.guarantee().epsilon, delta: 0.0 };
         assert!(!contradicts(sides, claim, ALPHA), "{bounding:?}");
-        let too_strong = Claim { epsilon: 0.8 * claim.epsilon, ..claim };
+        // The whole epsilon is lost in the corners alone, where few outputs lie.
+        let too_strong = Claim { epsilon: 0.6 * claim.epsilon, ..claim };
         assert!(contradicts(sides, too_strong, ALPHA), "no power: {bounding:?}");
     }
 }
