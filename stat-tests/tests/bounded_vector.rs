@@ -111,7 +111,8 @@ fn each_number_has_the_noise_of_its_own_bounds() {
 #[test]
 fn the_guarantee_of_the_vector_is_not_contradicted_and_a_stronger_one_is() {
     for (bounding, p, seed) in [(Bounding::Truncated, 2.0, 3), (Bounding::Inflated, 2.0, 4)] {
-        let mechanism = calibrated(bounding, p, &[1.0, 4.0], 1.0);
+        // The whole epsilon is lost in the corners alone: it is large, so that outputs lie there.
+        let mechanism = calibrated(bounding, p, &[1.0, 4.0], 3.0);
         // What an output tells: the difference of the exponents, which increases with both numbers.
         let told = |pair: [f64; 2]| -> i128 {
             let exponent = |k: usize, s: f64| ((pair[k] - s).abs() / mechanism.scale()).powf(p);
@@ -125,8 +126,7 @@ fn the_guarantee_of_the_vector_is_not_contradicted_and_a_stronger_one_is() {
         let sides = [&outputs[0][..], &outputs[1][..]];
         let claim = Claim { epsilon: mechanism.guarantee().epsilon, delta: 0.0 };
         assert!(!contradicts(sides, claim, ALPHA), "{bounding:?}");
-        // The whole epsilon is lost in the corners alone, where few outputs lie.
-        let too_strong = Claim { epsilon: 0.6 * claim.epsilon, ..claim };
+        let too_strong = Claim { epsilon: 0.8 * claim.epsilon, ..claim };
         assert!(contradicts(sides, too_strong, ALPHA), "no power: {bounding:?}");
     }
 }
